@@ -1,0 +1,113 @@
+// Package client is the catalogue of database client libraries, as data: for a type, which kind
+// of handle it is; for a method or function, what it does with SQL text, with connections and
+// with the server's answer. A library's version does not matter: major-version suffixes are cut
+// from import paths. The package reads types only by name and does not look at SSA.
+package client
+
+// Kind says what stands behind a handle.
+type Kind uint8
+
+const (
+	Unknown Kind = iota
+	Pool         // each statement may use another connection: *sql.DB, *pgxpool.Pool, *gorm.DB
+	Conn         // one connection that goes back to its pool on Close or Release: *sql.Conn
+	Session      // one connection of its own, whose Close ends the session: *pgx.Conn
+	Tx           // an open transaction
+)
+
+func (k Kind) String() string {
+	return [...]string{"unknown", "pool", "pinned connection", "session", "transaction"}[k]
+}
+
+// Type is a row for a named type. Its Name is "import/path.Type" without a major-version suffix and
+// without a star: "github.com/jackc/pgx/pgxpool.Pool".
+type Type struct {
+	Name string
+	Kind Kind // the kind every value of this type has, unless where it came from says otherwise
+	// Weak: the kind is only a default; provenance (a Begin, a callback) overrides it: *gorm.DB.
+	Weak bool
+}
+
+// Effect is what a method or function does.
+type Effect uint8
+
+const (
+	None     Effect = iota
+	Send            // runs SQL text on the handle
+	Build           // makes a statement (prepared statement, raw query, builder) bound to the handle
+	Clause          // adds text to a builder
+	Run             // runs a built statement
+	Derive          // gives another handle of kind To
+	Same            // gives the same handle (WithContext, Debug, Session, Unsafe)
+	Callback        // runs a function argument with a handle of kind To, then ends it
+	End             // ends the handle, in the way that Ending says
+	Cap             // SetMaxOpenConns
+	Queue           // adds a statement to a batch
+	RunBatch        // runs a batch
+	Read            // reads the answer: Scan, Next, RowsAffected, Err …
+	Bind            // binds a builder to a handle (RunWith)
+)
+
+// Ending is how a handle ends.
+type Ending uint8
+
+const (
+	NoEnding   Ending = iota
+	Return            // back to the pool, locks and all: sql.Conn.Close, pgxpool.Conn.Release
+	EndSession        // the server session ends: pgx.Conn.Close, sql.DB.Close
+	CommitTx
+	RollbackTx
+	Detach  // the connection leaves its pool and becomes a Session: Hijack
+	Discard // the connection is destroyed, not pooled: Raw with driver.ErrBadConn
+)
+
+// Answer is the shape in which a Send or Run gives the server's answer back.
+type Answer uint8
+
+const (
+	NoAnswer Answer = iota
+	Tag             // a command tag or sql.Result: rows affected only
+	Row             // one row, to be scanned
+	Rows            // rows, to be walked and scanned
+	Dest            // written to the pointer argument number Dest (Get, Select, Scan(&x))
+	Lost            // nothing but an error
+	Chain           // the handle itself, with Error and RowsAffected fields (gorm)
+)
+
+// Reading is what a Read method reads.
+type Reading uint8
+
+const (
+	ReadScan  Reading = iota + 1 // writes columns to pointer arguments from Dest on
+	ReadCount                    // RowsAffected and the like
+	ReadNext                     // whether there is a row
+	ReadErr                      // only the error
+	ReadAll                      // hands the rows out as values (Values, FieldDescriptions, CollectRows)
+	ReadClose                    // discards the rest
+)
+
+// Method is a row for a method or a package-level function. Argument numbers count from 0 without
+// the receiver; -1 (None) where there is none.
+type Method struct {
+	Recv   string // the receiver's Type.Name; "" for a function
+	Name   string // "QueryRowContext"; for a function "import/path.Func"
+	Effect Effect
+
+	Handle int // for functions: the argument that is the handle. Ignored for methods
+	SQL    int // the argument that is SQL text, or a clause of it
+	Args   int // where the statement's arguments begin (variadic or one slice)
+	Ctx    int // the context
+	Dest   int // where destination pointers begin
+	Fn     int // Callback: the function argument; the handle is its parameter number FnArg
+	FnArg  int
+
+	To     Kind   // Derive, Callback: kind of the new handle
+	Ending Ending // End; for Callback what happens when the function returns
+	Answer Answer
+	Read   Reading
+	// Slot says where a Clause stands in the statement: "select", "from", "where", "having",
+	// "order", "limit", "prefix", "suffix", "raw" (the whole statement).
+	Slot string
+	// Opts is the argument that carries transaction options (isolation), -1 for none.
+	Opts int
+}

@@ -1,0 +1,171 @@
+package lockflow
+
+import (
+	"go/ast"
+	"go/token"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+)
+
+// Event is one lock call, setting or reading of pg_locks that a function sends to a server, by
+// itself or through the functions it calls, with what is known of it in that function.
+type Event struct {
+	// Pos is where the call's expression starts in the function that Func is; the call is the
+	// one that sends the text, or the one of the helper that does.
+	Pos  token.Pos
+	Call *ast.CallExpr // nil only when the syntax is not at hand
+	File *ast.File
+	Func ast.Node // the innermost *ast.FuncDecl or *ast.FuncLit around Pos
+
+	// Inner is the same event as the called helper has it, nil when Call itself sends the text.
+	Inner *Event
+	// Trail leads from the helper called at Pos to the line that sends the text, outermost first.
+	Trail []Step
+
+	Script  *sqltext.Script
+	Stmt    *sqltext.Statement
+	Lock    *sqltext.Call    // nil when the event is a Setting, a pg_locks reading or a Use
+	Setting *sqltext.Setting // nil unless the event is a setting
+	Use     bool             // any statement on a handle, noted because a lock is held meanwhile
+
+	Handle  Handle
+	Context Context
+	Answer  AnswerUse
+	Cleanup Cleanup
+
+	// Send is the syntax of a sending call in this package's files; the zero value when the text is
+	// sent by a helper (Inner != nil) or put together out of sight.
+	Send SendSyntax
+
+	// Key describes the lock's key for messages ("$1", "42", "s.key"); "" when unknown.
+	Key string
+	// Other is the acquire that a mismatched or early release belongs to, the release for Other
+	// ways round; nil when there is none.
+	Other *Event
+
+	verdicts Verdict
+	faults   KeyFault
+}
+
+// Step is one line of a trail.
+type Step struct {
+	Pos  token.Pos // NoPos when the file is not part of this pass
+	Posn string    // file:line, always
+	Text string    // "pg_advisory_lock is sent here", "lock is called here"
+}
+
+// Handle is the handle that carries an event.
+type Handle struct {
+	Kind client.Kind
+	Name string // source text, "s.db"; "" when it has none
+	Type string // "*sql.DB"
+}
+
+// ContextKind says whether a context can be cancelled.
+type ContextKind uint8
+
+const (
+	ContextUnknown ContextKind = iota
+	ContextNone                // the call takes none
+	Detached                   // Background, TODO, WithoutCancel, or made in the cleanup from one
+	Cancellable                // a parameter, a request's, a group's, one made before the cleanup
+	FromCaller                 // a parameter, whose caller decides
+)
+
+// Context is the context with which an event is sent.
+type Context struct {
+	Kind ContextKind
+	Name string // source text, "ctx"
+	Why  string // for messages: "is the caller's", "is cancelled by Wait", "is done here"
+	// Deadline: it, or one it comes from, has a deadline or is a parameter that may have one.
+	Deadline bool
+}
+
+// AnswerUse says what becomes of the server's answer.
+type AnswerUse uint8
+
+const (
+	AnswerUnknown AnswerUse = iota
+	AnswerRead
+	AnswerUnread   // no path looks at it
+	AnswerMisread  // looked at in a way that says nothing (RowsAffected, Next, Valid)
+	AnswerReturned // handed to the caller, who decides
+)
+
+// Cleanup says why an event runs when its function is about to end.
+type Cleanup uint8
+
+const (
+	NoCleanup  Cleanup = iota
+	InDefer            // a deferred call, or inside a deferred closure
+	InCleanup          // registered with testing's Cleanup, context.AfterFunc
+	InReturned         // in a closure that the function returns or stores
+	AfterDone          // after the context's Done channel was received from
+)
+
+// Verdict is what following all paths of a function says of an event. Each holds for at least one
+// path that can really be taken.
+type Verdict uint16
+
+const (
+	Leaked        Verdict = 1 << iota // acquire: the connection goes back to its pool with the lock on it
+	AfterClose                        // release: its connection is closed or back in the pool
+	NotHeld                           // release: the acquire said no on this path
+	Mismatched                        // release: another mode, level or key than the lock held
+	OutsideTx                         // no transaction is open on the connection
+	Unbounded                         // blocking acquire: no lock_timeout, no deadline
+	InSnapshot                        // acquire in a REPEATABLE READ or SERIALIZABLE transaction
+	Starves                           // Use: the pool is the one that the held lock's connection came from
+	ThroughPooler                     // session-level acquire through a transaction pooler
+	SessionEnds                       // the connection is ended or discarded afterwards on every path
+)
+
+// Has reports whether v holds for e.
+func (e *Event) Has(v Verdict) bool { return e.verdicts&v != 0 }
+
+// KeyFault is what makes a key collide or not fit.
+type KeyFault uint8
+
+const (
+	Hash32      KeyFault = 1 << iota // hashtext, crc32, a 32-bit FNV or another 32-bit hash
+	Narrowed                         // converted to int32 or uint32 on its way
+	NameTooLong                      // a MySQL lock name of more than 64 characters
+)
+
+// Fault reports whether f holds for e's key.
+func (e *Event) Fault(f KeyFault) bool { return e.faults&f != 0 }
+
+// SendSyntax is the syntax of the call that sends a text.
+type SendSyntax struct {
+	Method string   // "ExecContext"
+	Handle ast.Expr // the receiver: conn
+	SQL    ast.Expr // the text's argument
+	Ctx    ast.Expr // the context's argument, nil when there is none
+	Args   []ast.Expr
+}
+
+// Result is what lockflow knows of a package: its events, in order of position.
+type Result struct {
+	Events []*Event
+}
+
+// First calls report for each event of which holds is true here and was not yet true in the helper
+// that it comes from: the innermost function in which everything that makes the mistake is known.
+// At one position it reports once.
+func (r *Result) First(holds func(*Event) bool, report func(*Event)) {
+	seen := map[token.Pos]bool{}
+	for _, e := range r.Events {
+		if !holds(e) || seen[e.Pos] {
+			continue
+		}
+		known := false
+		for in := e.Inner; in != nil && !known; in = in.Inner {
+			known = holds(in)
+		}
+		if !known {
+			seen[e.Pos] = true
+			report(e)
+		}
+	}
+}

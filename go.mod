@@ -1,0 +1,3 @@
+module github.com/advisorylint/advisorylint
+
+go 1.26
