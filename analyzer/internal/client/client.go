@@ -19,11 +19,26 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "pool", "pinned connection", "session", "transaction"}[k]
 }
 
-// Type is a row for a named type. Its Name is "import/path.Type" without a major-version suffix and
-// without a star: "github.com/jackc/pgx/pgxpool.Pool".
+// Role says what part the values of a type play.
+type Role uint8
+
+const (
+	Handle    Role = iota // statements are sent on it; Kind says what stands behind
+	Statement             // a prepared statement, or a query bound to a handle
+	Builder               // SQL text under construction, with or without a handle
+	Results               // an answer of the server: rows, a row, a command tag
+	Batch                 // statements that are sent together
+	ArgMap                // the arguments of a statement by name: pgx.NamedArgs
+	TxOptions             // isolation level and access mode
+	Fragment              // a piece of SQL text as a value: squirrel.Expr, goqu.L, clause.Expr
+)
+
+// Type is a row for a named type. Its Name is what TypeName gives: "import/path.Type" without a
+// major-version suffix and without a star: "github.com/jackc/pgx/pgxpool.Pool".
 type Type struct {
 	Name string
-	Kind Kind // the kind every value of this type has, unless where it came from says otherwise
+	Role Role
+	Kind Kind // the kind every handle of this type has, unless where it came from says otherwise
 	// Weak: the kind is only a default; provenance (a Begin, a callback) overrides it: *gorm.DB.
 	Weak bool
 }
@@ -38,7 +53,7 @@ const (
 	Clause          // adds text to a builder
 	Run             // runs a built statement
 	Derive          // gives another handle of kind To
-	Same            // gives the same handle (WithContext, Debug, Session, Unsafe)
+	Same            // gives the same handle or builder, maybe as another type (WithContext, Debug, Unsafe, PgConn)
 	Callback        // runs a function argument with a handle of kind To, then ends it
 	End             // ends the handle, in the way that Ending says
 	Cap             // SetMaxOpenConns
@@ -84,30 +99,46 @@ const (
 	ReadErr                      // only the error
 	ReadAll                      // hands the rows out as values (Values, FieldDescriptions, CollectRows)
 	ReadClose                    // discards the rest
+	ReadItem                     // gives one statement's answer, of shape Answer, out of several (BatchResults.Exec)
 )
 
+// NoArg stands for an argument that a method does not have.
+const NoArg = -1
+
 // Method is a row for a method or a package-level function. Argument numbers count from 0 without
-// the receiver; -1 (None) where there is none.
+// the receiver; NoArg where there is none.
 type Method struct {
 	Recv   string // the receiver's Type.Name; "" for a function
 	Name   string // "QueryRowContext"; for a function "import/path.Func"
 	Effect Effect
 
-	Handle int // for functions: the argument that is the handle. Ignored for methods
+	// Handle is the argument that is the handle (or, for a Read, the answer): of functions, and of
+	// methods that Bind or that run a statement on a handle given to them. NoArg: the receiver.
+	Handle int
 	SQL    int // the argument that is SQL text, or a clause of it
-	Args   int // where the statement's arguments begin (variadic or one slice)
+	DSN    int // the argument that is a connection string, or a configuration with one
+	Args   int // where the statement's arguments begin (variadic or one slice or map)
 	Ctx    int // the context
 	Dest   int // where destination pointers begin
-	Fn     int // Callback: the function argument; the handle is its parameter number FnArg
-	FnArg  int
+	Stmt   int // the argument that is a statement made elsewhere: Tx.Stmt, squirrel.ExecWith
+	Batch  int // RunBatch: the argument that is the batch
+	As     int // the argument that names a prepared statement: Build gives the name, Run and Send use it
+	// Fn is a function argument. Callback: its parameter number FnArg is the handle. Read: it scans
+	// what it is given. End with Discard (sql.Conn.Raw): the connection is destroyed only when the
+	// function can return driver.ErrBadConn, which the engine checks; else the call ends nothing,
+	// and parameter FnArg is the driver's own connection, the same handle as the receiver.
+	Fn    int
+	FnArg int
 
-	To     Kind   // Derive, Callback: kind of the new handle
+	To     Kind   // Derive, Callback: kind of the new handle. Unknown: that of the handle it is made from
 	Ending Ending // End; for Callback what happens when the function returns
 	Answer Answer
 	Read   Reading
 	// Slot says where a Clause stands in the statement: "select", "from", "where", "having",
 	// "order", "limit", "prefix", "suffix", "raw" (the whole statement).
 	Slot string
-	// Opts is the argument that carries transaction options (isolation), -1 for none.
+	// Opts is the argument that carries transaction options (isolation), NoArg for none.
 	Opts int
+	// Only names the versions that have the method when the newest has not: "v4".
+	Only string
 }

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"go/types"
+	"sync"
+)
+
+// libraries are all catalogued packages.
+var libraries = []*library{
+	&sqlLibrary,
+	&pgxLibrary, &pgxpoolLibrary, &pgconnLibrary, &pgxStdlibLibrary,
+}
+
+type methodKey struct{ recv, name string }
+
+type index struct {
+	types   map[string]Type
+	funcs   map[string]*Method
+	methods map[methodKey]*Method
+}
+
+// catalogue is the rows by their full names. A name that has two rows is a mistake in a table, so
+// it panics; this package's tests build the index.
+var catalogue = sync.OnceValue(func() *index {
+	ix := &index{map[string]Type{}, map[string]*Method{}, map[methodKey]*Method{}}
+	for _, lib := range libraries {
+		ix.add(lib)
+	}
+	return ix
+})
+
+func (ix *index) add(lib *library) {
+	for _, t := range lib.types {
+		t.Name = lib.path + "." + t.Name
+		if _, dup := ix.types[t.Name]; dup {
+			panic("client: two rows for type " + t.Name)
+		}
+		ix.types[t.Name] = t
+	}
+	for _, m := range lib.funcs {
+		m.Name = lib.path + "." + m.Name
+		if ix.funcs[m.Name] != nil {
+			panic("client: two rows for function " + m.Name)
+		}
+		ix.funcs[m.Name] = &m
+	}
+	for _, m := range lib.methods {
+		m.Recv = lib.path + "." + m.Recv
+		key := methodKey{m.Recv, m.Name}
+		if ix.methods[key] != nil {
+			panic("client: two rows for method " + m.Recv + "." + m.Name)
+		}
+		ix.methods[key] = &m
+	}
+}
+
+// TypeOf gives the row of a type by the name that TypeName gives.
+func TypeOf(name string) (Type, bool) {
+	t, ok := catalogue().types[name]
+	return t, ok
+}
+
+// MethodOf gives the row of a method by its receiver's TypeName, nil when there is none. The
+// receiver is the type that declares the method, not one that embeds it.
+func MethodOf(recv, name string) *Method { return catalogue().methods[methodKey{recv, name}] }
+
+// FuncOf gives the row of a package-level function by the name that FuncName gives, nil when
+// there is none.
+func FuncOf(path string) *Method { return catalogue().funcs[path] }
+
+// Of gives the row of a function or method, nil when there is none or when f is from a version of
+// its library whose parameters the row does not fit.
+func Of(f *types.Func) *Method {
+	sig := f.Signature()
+	var m *Method
+	if recv := sig.Recv(); recv != nil {
+		m = MethodOf(TypeName(recv.Type()), f.Name())
+	} else {
+		m = FuncOf(FuncName(f))
+	}
+	if m == nil || m.Fits(sig) != nil {
+		return nil
+	}
+	return m
+}
