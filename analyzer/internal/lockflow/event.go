@@ -43,6 +43,8 @@ type Event struct {
 	// Other is the acquire that a mismatched or early release belongs to, the release for Other
 	// ways round; nil when there is none.
 	Other *Event
+	// Getpid: the statement compares pg_locks.pid with an argument that is os.Getpid().
+	Getpid bool
 
 	verdicts Verdict
 	faults   KeyFault

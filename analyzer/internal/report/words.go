@@ -1,0 +1,82 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+)
+
+// Func is the lock function's name as its server's manual writes it.
+func Func(e *lockflow.Event) string {
+	if e.Lock == nil {
+		return "the statement"
+	}
+	if MySQL(e) {
+		return strings.ToUpper(e.Lock.Func.Name)
+	}
+	return e.Lock.Func.Name
+}
+
+// MySQL reports whether the event is one of MySQL's or MariaDB's locks.
+func MySQL(e *lockflow.Event) bool {
+	return e.Lock != nil && e.Lock.Func.System == sqltext.MySQL
+}
+
+// Handle names the handle of e: "s.db", or "a pool" when it has no name.
+func Handle(e *lockflow.Event) string {
+	if e.Handle.Name != "" {
+		return e.Handle.Name
+	}
+	if e.Handle.Kind == client.Unknown {
+		return "its handle"
+	}
+	return "a " + e.Handle.Kind.String()
+}
+
+// HandleKind names the handle of e and says what it is: "s.db, a pool".
+func HandleKind(e *lockflow.Event) string {
+	if e.Handle.Name == "" || e.Handle.Kind == client.Unknown {
+		return Handle(e)
+	}
+	return e.Handle.Name + ", a " + e.Handle.Kind.String()
+}
+
+// Runtime is the runtime package that does what e's statement tries to do.
+func Runtime(e *lockflow.Event) string {
+	switch {
+	case MySQL(e):
+		return "mysqllock"
+	case strings.Contains(e.Handle.Type, "pgx.") || strings.Contains(e.Handle.Type, "pgxpool."):
+		return "pgxlock"
+	}
+	return "pglock"
+}
+
+// Do is the runtime function that holds a lock of e's level around a function.
+func Do(e *lockflow.Event) string {
+	if e.Lock != nil && e.Lock.Func.Xact {
+		return Runtime(e) + ".DoTx"
+	}
+	return Runtime(e) + ".Do"
+}
+
+// Unlock is the runtime function that releases as e does and reads the answer.
+func Unlock(e *lockflow.Event) string {
+	switch {
+	case MySQL(e):
+		return "mysqllock.Release"
+	case e.Lock != nil && e.Lock.Func.Shared:
+		return Runtime(e) + ".UnlockShared"
+	}
+	return Runtime(e) + ".Unlock"
+}
+
+// No is how the server says no to e, without an error.
+func No(e *lockflow.Event) string {
+	if MySQL(e) {
+		return "0 or NULL"
+	}
+	return "false"
+}
