@@ -1,0 +1,88 @@
+// Package suppress keeps findings back where the source says so:
+//
+//	//lint:ignore poollock the pool is capped at one connection
+//	//nolint:poollock // or //nolint:advisorylint, or a bare //nolint
+//
+// It works inside the rules, so that go vet, golangci-lint, gopls and the command agree.
+package suppress
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Run wraps a rule's Run so that findings the source suppresses do not reach the driver, and so that
+// a lint:ignore which is wrong is a finding itself: one without a reason, one that matched nothing.
+// A rule speaks only of the directives that name it, since of others it cannot know.
+func Run(run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {
+	return func(pass *analysis.Pass) (any, error) {
+		all := find(pass)
+		if len(all) == 0 {
+			return run(pass)
+		}
+		rule := pass.Analyzer.Name
+		filtered := *pass
+		filtered.Report = func(d analysis.Diagnostic) {
+			if !all.suppress(pass.Fset, d.Pos, rule) {
+				pass.Report(d)
+			}
+		}
+		result, err := run(&filtered)
+		if err == nil {
+			all.complain(pass, rule)
+		}
+		return result, err
+	}
+}
+
+// Filter returns a function that reports whether a finding of rule at pos is suppressed. It is for
+// those who report without Run; the directives are read once, when Filter is called.
+func Filter(pass *analysis.Pass) func(pos token.Pos, rule string) bool {
+	all := find(pass)
+	if len(all) == 0 {
+		return func(token.Pos, string) bool { return false }
+	}
+	return func(pos token.Pos, rule string) bool { return all.suppress(pass.Fset, pos, rule) }
+}
+
+// directives are those of one pass, each with whether it has matched. A rule's Run has its own.
+type directives []*directive
+
+// suppress reports whether some directive covers pos and names rule, and marks all that do.
+func (all directives) suppress(fset *token.FileSet, pos token.Pos, rule string) bool {
+	if !pos.IsValid() {
+		return false
+	}
+	at := fset.PositionFor(pos, false)
+	found := false
+	for _, d := range all {
+		if d.file == at.Filename && d.first <= at.Line && at.Line <= d.last && d.names(rule) && !d.unreasoned() {
+			d.matched = true
+			found = true
+		}
+	}
+	return found
+}
+
+// complain reports the lint:ignore directives that are wrong, through the driver itself: they cannot
+// be suppressed. Where a directive names several rules, the first speaks of a reason that is missing,
+// and nobody of a match that is missing, because no rule knows what the others matched.
+func (all directives) complain(pass *analysis.Pass, rule string) {
+	for _, d := range all {
+		switch {
+		case d.nolint || !slices.Contains(d.rules, rule):
+		case d.unreasoned() && d.rules[0] == rule:
+			pass.Report(analysis.Diagnostic{
+				Pos: d.pos, End: d.end,
+				Message: "this lint:ignore has no reason and is not followed: say after " + rule + " why it is no mistake here",
+			})
+		case !d.unreasoned() && !d.matched && len(d.rules) == 1:
+			pass.Report(analysis.Diagnostic{
+				Pos: d.pos, End: d.end,
+				Message: "this lint:ignore matches no finding of " + rule + ": remove it",
+			})
+		}
+	}
+}
