@@ -1,6 +1,6 @@
 module github.com/advisorylint/advisorylint/testdata/src
 
-go 1.26
+go 1.26.0
 
 replace github.com/advisorylint/advisorylint => ../..
 
@@ -38,7 +38,7 @@ require (
 	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
-	golang.org/x/sys v0.41.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	xorm.io/builder v0.3.11-0.20220531020008-1bd24a7dc978 // indirect
 )
