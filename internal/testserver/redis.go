@@ -1,0 +1,59 @@
+//go:build unix
+
+package testserver
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Redis returns the address, host and port, of a new, empty Redis server. It stops when the test
+// ends. Two calls give two independent servers.
+func Redis(tb testing.TB) string {
+	tb.Helper()
+	srv, err := launch(redisSpec)
+	if err != nil {
+		tb.Fatalf("testserver: %v", err)
+	}
+	tb.Cleanup(srv.close)
+	return loopback(srv.ports[0])
+}
+
+var redisSpec = spec{
+	name:  "redis",
+	users: []string{"redis"},
+	ports: 1,
+	stop:  syscall.SIGKILL,
+	command: func(f folder, ports []int) ([]string, error) {
+		bin, err := redisServer.find()
+		if err != nil {
+			return nil, err
+		}
+		return []string{bin, "--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
+			"--dir", f.path, "--save", "", "--appendonly", "no"}, nil
+	},
+	probe: func(ports []int) error {
+		conn, err := net.DialTimeout("tcp", loopback(ports[0]), wireTimeout)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(wireTimeout))
+		if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+			return err
+		}
+		answer, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if answer != "+PONG\r\n" {
+			return fmt.Errorf("answer to PING: %q", answer)
+		}
+		return nil
+	},
+}
