@@ -44,6 +44,7 @@ func (s *Named) Session() *sql.Conn {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
+	s.tb.Cleanup(func() { conn.Close() })
 	return conn
 }
 
