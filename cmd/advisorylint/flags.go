@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer"
+)
+
+// options is the command line of linting and of go vet's protocol, which share their flags so that a
+// choice made in one can be copied to the other.
+type options struct {
+	set  *flag.FlagSet
+	args []string // patterns, or the one configuration file of a unit
+
+	rules  string             // -rules
+	chosen map[string]*choice // -RULE and -RULE=false
+	pooler string             // -pooler
+
+	json, fix, diff bool
+	context         int // -c: lines of source round a finding, -1 for none
+
+	dir   string // -C
+	tags  string
+	tests bool
+	debug bool
+
+	help        bool
+	listFlags   bool   // -flags, of go vet's protocol
+	fullVersion string // -V
+}
+
+// choice is a rule's flag: absent, true or false.
+type choice struct{ given, on bool }
+
+func (c *choice) String() string   { return "" }
+func (c *choice) IsBoolFlag() bool { return true }
+func (c *choice) Set(value string) error {
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return errors.New("want true or false")
+	}
+	*c = choice{given: true, on: on}
+	return nil
+}
+
+// parseOptions reads args. Flags may stand before, between and after patterns.
+func parseOptions(args []string) (*options, error) {
+	o := &options{chosen: map[string]*choice{}}
+	o.set = flag.NewFlagSet("advisorylint", flag.ContinueOnError)
+	o.set.SetOutput(io.Discard)
+	o.register()
+	for {
+		err := o.set.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			o.help = true
+			return o, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s ('advisorylint help' lists the flags)", flagMessage(err))
+		}
+		rest := o.set.Args()
+		if len(rest) == 0 {
+			break
+		}
+		o.args = append(o.args, rest[0])
+		args = rest[1:]
+	}
+	return o, o.setPooler()
+}
+
+// flagMessage says in fewer words what package flag says.
+func flagMessage(err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: "); ok {
+		return "there is no flag " + name
+	}
+	return err.Error()
+}
+
+func (o *options) register() {
+	s := o.set
+	s.StringVar(&o.rules, "rules", "", "run these `rules`: default, all, names separated by commas; -name takes one away")
+	s.BoolVar(&o.json, "json", false, "print findings and fixes as JSON, in go vet's form")
+	s.BoolVar(&o.fix, "fix", false, "apply the fixes of the findings")
+	s.BoolVar(&o.diff, "diff", false, "print the fixes as a unified diff and apply none")
+	s.IntVar(&o.context, "c", -1, "show this many `lines` of source round each finding")
+	s.StringVar(&o.pooler, "pooler", "", "the pooler that the program's connections go through: transaction, session or none")
+	s.StringVar(&o.dir, "C", "", "change to `dir` first")
+	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
+	s.BoolVar(&o.tests, "test", true, "lint test files too")
+	s.BoolVar(&o.debug, "debug", false, "say what was done and how long it took")
+	s.BoolVar(&o.listFlags, "flags", false, "print the flags as JSON, for go vet")
+	s.Var((*version)(&o.fullVersion), "V", "print the version, for go vet")
+
+	for _, a := range analyzer.All() {
+		c := new(choice)
+		o.chosen[a.Name] = c
+		s.Var(c, a.Name, "run only the rules given so; "+a.Name+"=false takes it away")
+		// The default set's form of a rule is another analyzer of the same name; a rule's options
+		// belong to the full form, which is the one that an option can change.
+		a.Flags.VisitAll(func(f *flag.Flag) { s.Var(f.Value, a.Name+"."+f.Name, f.Usage) })
+	}
+}
+
+// version is the value of -V, which go vet gives as -V=full and people as -V.
+type version string
+
+func (v *version) String() string     { return string(*v) }
+func (v *version) IsBoolFlag() bool   { return true }
+func (v *version) Set(s string) error { *v = version(s); return nil }
+
+// poolerRule is the rule whose option -pooler is.
+const poolerRule = "poolerlock"
+
+// setPooler hands -pooler to the rule that reads it.
+func (o *options) setPooler() error {
+	if o.pooler == "" {
+		return nil
+	}
+	switch o.pooler {
+	case "transaction", "session", "none":
+	default:
+		return fmt.Errorf("-pooler=%s: want transaction, session or none", o.pooler)
+	}
+	a := analyzer.ByName(poolerRule)
+	if a == nil {
+		return fmt.Errorf("-pooler: there is no rule %s", poolerRule)
+	}
+	if err := a.Flags.Set("pooler", o.pooler); err != nil {
+		return fmt.Errorf("-pooler: %w", err)
+	}
+	return nil
+}

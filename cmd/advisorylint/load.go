@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// loadMode is what checker.Analyze asks for: rules stand on facts, so dependencies are needed from
+// source too.
+const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
+	packages.NeedTypesSizes | packages.NeedModule | packages.NeedEmbedFiles
+
+// load reads the packages that the patterns name, with all that they import.
+func load(o *options) ([]*packages.Package, error) {
+	patterns := o.args
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	config := &packages.Config{Mode: loadMode, Tests: o.tests}
+	if o.tags != "" {
+		config.BuildFlags = []string{"-tags=" + o.tags}
+	}
+	pkgs, err := packages.Load(config, patterns...)
+	if err != nil {
+		return nil, errors.New(goMessage(err))
+	}
+	if len(pkgs) == 0 {
+		return nil, fmt.Errorf("%s matches no package", strings.Join(patterns, " "))
+	}
+	return pkgs, nil
+}
+
+// goMessage is what the go command said, of an error that tells its exit status first, on one line.
+func goMessage(err error) string {
+	text := err.Error()
+	if _, stderr, ok := strings.Cut(text, "stderr: "); ok {
+		text = stderr
+	}
+	return oneLine(strings.TrimPrefix(strings.TrimSpace(text), "go: "))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// sound reports whether p can be looked at: it and all that it imports compile.
+func sound(p *packages.Package) bool { return !unsound(p) }
+
+func unsound(p *packages.Package) bool { return p.IllTyped || len(p.Errors) > 0 }
+
+func pick(pkgs []*packages.Package, keep func(*packages.Package) bool) []*packages.Package {
+	return slices.DeleteFunc(slices.Clone(pkgs), func(p *packages.Package) bool { return !keep(p) })
+}
+
+// complaints is what keeps packages from being looked at, one line for each package at fault.
+func complaints(pkgs []*packages.Package) []string {
+	var list []string
+	said := map[string]bool{}
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		// A package and its test variant have the same errors.
+		if len(p.Errors) > 0 && !said[p.Errors[0].Error()] {
+			said[p.Errors[0].Error()] = true
+			list = append(list, describe(p))
+		}
+	})
+	return list
+}
+
+// describe is a package's first error and how many more there are.
+func describe(p *packages.Package) string {
+	first := p.Errors[0]
+	text := oneLine(first.Msg)
+	if first.Pos != "" && first.Pos != "-" {
+		text = relative(first.Pos) + ": " + text
+	} else if !strings.Contains(text, p.PkgPath) {
+		text = p.PkgPath + ": " + text
+	}
+	if more := len(p.Errors) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s)", count(more, "more error"))
+	}
+	return text
+}
+
+// paths gives the import paths of packages, each once. A package, its test variant and its external
+// test are one to a reader, and the main package that go test makes is none.
+func paths(pkgs []*packages.Package) []string {
+	var list []string
+	for _, p := range pkgs {
+		path := strings.TrimSuffix(p.PkgPath, "_test")
+		if !strings.HasSuffix(p.ID, ".test") && !slices.Contains(list, path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}

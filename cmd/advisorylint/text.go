@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// textPrinter writes findings for people.
+type textPrinter struct {
+	w       io.Writer
+	context int // lines of source round a finding, negative for none
+	paint   palette
+}
+
+func newTextPrinter(f *os.File, context int) *textPrinter {
+	return &textPrinter{w: f, context: context, paint: paletteOf(f)}
+}
+
+// print writes the findings, each with the trail that leads to it, and the sum.
+func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
+	t.list(found)
+	sum := "no findings"
+	if len(found) > 0 {
+		sum = count(len(found), "finding") + " in " + count(len(paths(packagesOf(found))), "package")
+	}
+	sum += "; " + count(len(paths(pick(pkgs, sound))), "package") + " looked at"
+	if n := len(paths(pick(pkgs, unsound))); n > 0 {
+		sum += ", " + count(n, "package") + " not"
+	}
+	fmt.Fprintln(t.w, sum)
+}
+
+func (t *textPrinter) list(found []finding) {
+	for _, f := range found {
+		fset := f.pkg.Fset
+		fmt.Fprintf(t.w, "%s: %s %s\n", t.paint.place(position(f.at)), f.diag.Message, t.paint.rule("("+f.rule+")"))
+		t.source(f.at, fset.Position(f.diag.End))
+		for _, r := range f.diag.Related {
+			if !r.Pos.IsValid() {
+				fmt.Fprintf(t.w, "\t%s\n", r.Message)
+				continue
+			}
+			fmt.Fprintf(t.w, "\t%s: %s\n", t.paint.place(position(fset.Position(r.Pos))), r.Message)
+		}
+	}
+}
+
+// source shows the lines from at to end and those round them. A file that cannot be read any more
+// has none.
+func (t *textPrinter) source(at, end token.Position) {
+	if t.context < 0 {
+		return
+	}
+	data, err := os.ReadFile(at.Filename)
+	if err != nil {
+		return
+	}
+	if end.Filename != at.Filename || end.Line < at.Line {
+		end = at
+	}
+	for i, line := range strings.Split(string(data), "\n") {
+		if n := i + 1; at.Line-t.context <= n && n <= end.Line+t.context {
+			fmt.Fprintf(t.w, "%d\t%s\n", n, line)
+		}
+	}
+}
+
+func packagesOf(found []finding) []*packages.Package {
+	var list []*packages.Package
+	for _, f := range found {
+		list = append(list, f.pkg)
+	}
+	return list
+}
+
+// position writes a position with its path relative to the working directory.
+func position(at token.Position) string {
+	at.Filename = relative(at.Filename)
+	return at.String()
+}
+
+// relative shortens a path, or what starts with one, when it lies below the working directory.
+func relative(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// count writes "1 finding", "2 findings", "0 findings".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "x") {
+		return fmt.Sprintf("%d %ses", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
