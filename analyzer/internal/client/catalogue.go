@@ -9,6 +9,14 @@ import (
 var libraries = []*library{
 	&sqlLibrary,
 	&pgxLibrary, &pgxpoolLibrary, &pgconnLibrary, &pgxStdlibLibrary,
+	&sqlxLibrary,
+	&gormLibrary, &gormClauseLibrary, &gormV1Library,
+	&bunLibrary,
+	&xormLibrary,
+	&entLibrary, &entSQLLibrary,
+	&gopgLibrary, &gopgORMLibrary,
+	&squirrelLibrary,
+	&goquLibrary, &goquExecLibrary, &goquExpLibrary,
 }
 
 type methodKey struct{ recv, name string }
@@ -67,6 +75,21 @@ func MethodOf(recv, name string) *Method { return catalogue().methods[methodKey{
 // FuncOf gives the row of a package-level function by the name that FuncName gives, nil when
 // there is none.
 func FuncOf(path string) *Method { return catalogue().funcs[path] }
+
+// All gives every row, in no particular order.
+func All() (types []Type, methods []*Method) {
+	ix := catalogue()
+	for _, t := range ix.types {
+		types = append(types, t)
+	}
+	for _, m := range ix.funcs {
+		methods = append(methods, m)
+	}
+	for _, m := range ix.methods {
+		methods = append(methods, m)
+	}
+	return types, methods
+}
 
 // Of gives the row of a function or method, nil when there is none or when f is from a version of
 // its library whose parameters the row does not fit.

@@ -34,7 +34,7 @@ func TestPath(t *testing.T) {
 		"example.com/vault/v2x/api":        "example.com/vault/v2x/api",
 		"example.com/api.v1":               "example.com/api.v1",
 		"v1":                               "v1",
-		"github.com/jinzhu/gorm":           "gorm.io/gorm",
+		"github.com/go-xorm/xorm":          "xorm.io/xorm",
 		"github.com/doug-martin/goqu/v9":   "github.com/doug-martin/goqu",
 		"gopkg.in/doug-martin/goqu.v4/exp": "gopkg.in/doug-martin/goqu/exp",
 	} {

@@ -52,7 +52,7 @@ const (
 	Build           // makes a statement (prepared statement, raw query, builder) bound to the handle
 	Clause          // adds text to a builder
 	Run             // runs a built statement
-	Derive          // gives another handle of kind To
+	Derive          // gives another handle of kind To; with no handle among its results the receiver becomes it
 	Same            // gives the same handle or builder, maybe as another type (WithContext, Debug, Unsafe, PgConn)
 	Callback        // runs a function argument with a handle of kind To, then ends it
 	End             // ends the handle, in the way that Ending says
@@ -61,6 +61,8 @@ const (
 	RunBatch        // runs a batch
 	Read            // reads the answer: Scan, Next, RowsAffected, Err …
 	Bind            // binds a builder to a handle (RunWith)
+	Text            // gives text as a value: a fragment, a rewritten query, a builder's SQL (see Method.SQL)
+	Dests           // wraps destination pointers into one value: pg.Scan
 )
 
 // Ending is how a handle ends.
@@ -68,7 +70,7 @@ type Ending uint8
 
 const (
 	NoEnding   Ending = iota
-	Return            // back to the pool, locks and all: sql.Conn.Close, pgxpool.Conn.Release
+	Return            // back to the pool, locks and all: sql.Conn.Close; of a Pool, its end (go-pg has one Close)
 	EndSession        // the server session ends: pgx.Conn.Close, sql.DB.Close
 	CommitTx
 	RollbackTx
@@ -87,6 +89,7 @@ const (
 	Dest            // written to the pointer argument number Dest (Get, Select, Scan(&x))
 	Lost            // nothing but an error
 	Chain           // the handle itself, with Error and RowsAffected fields (gorm)
+	Value           // a result of the call is the answer as Go values ([]map[string]string, T)
 )
 
 // Reading is what a Read method reads.
@@ -115,11 +118,17 @@ type Method struct {
 	// Handle is the argument that is the handle (or, for a Read, the answer): of functions, and of
 	// methods that Bind or that run a statement on a handle given to them. NoArg: the receiver.
 	Handle int
-	SQL    int // the argument that is SQL text, or a clause of it
+	// SQL is the argument that is SQL text, or a clause of it. When it is the same as Args, the first
+	// element of the list is the text and the others are its arguments (xorm's Exec(sqlOrArgs...)). A
+	// Run without SQL runs what its receiver or Stmt was built from, or text that the library makes
+	// (gorm's Save). A Text without SQL gives its receiver's text (ToSql).
+	SQL int
+	// Idents: plain strings there are names, which the library quotes; only fragments are text.
+	Idents bool
 	DSN    int // the argument that is a connection string, or a configuration with one
 	Args   int // where the statement's arguments begin (variadic or one slice or map)
-	Ctx    int // the context
-	Dest   int // where destination pointers begin
+	Ctx    int // the context; of a Same, the one with which later statements run (gorm's WithContext)
+	Dest   int // where destination pointers begin (variadic, one slice or one pointer)
 	Stmt   int // the argument that is a statement made elsewhere: Tx.Stmt, squirrel.ExecWith
 	Batch  int // RunBatch: the argument that is the batch
 	As     int // the argument that names a prepared statement: Build gives the name, Run and Send use it
@@ -134,8 +143,10 @@ type Method struct {
 	Ending Ending // End; for Callback what happens when the function returns
 	Answer Answer
 	Read   Reading
-	// Slot says where a Clause stands in the statement: "select", "from", "where", "having",
-	// "order", "limit", "prefix", "suffix", "raw" (the whole statement).
+	// Slot says where the text of a Clause, Build or Run stands in the statement: "select", "from",
+	// "where", "having", "group", "order", "limit", "with", "set", "prefix", "suffix", "raw" or ""
+	// (the whole statement). A Clause in "limit" without SQL says that there is a limit. "call": the
+	// text is a function's name and Args are its arguments (goqu.Func).
 	Slot string
 	// Opts is the argument that carries transaction options (isolation), NoArg for none.
 	Opts int

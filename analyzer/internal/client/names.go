@@ -8,7 +8,6 @@ import (
 // aliases are import paths whose rows stand under another path: packages that moved.
 var aliases = map[string]string{
 	"github.com/jackc/pgconn":       "github.com/jackc/pgx/pgconn",
-	"github.com/jinzhu/gorm":        "gorm.io/gorm",
 	"github.com/go-xorm/xorm":       "xorm.io/xorm",
 	"gopkg.in/pg":                   "github.com/go-pg/pg",
 	"gopkg.in/go-pg/pg":             "github.com/go-pg/pg",

@@ -138,3 +138,52 @@ func table(groups ...[]Method) []Method {
 	}
 	return out
 }
+
+// text gives SQL text as a value.
+func text(name, params string) Method { return row(name, Text, params) }
+
+// dests wraps destination pointers.
+func dests(name string) Method { return row(name, Dests, "dest") }
+
+// in puts the text of rows into a slot.
+func in(slot string, rows ...Method) []Method {
+	for i := range rows {
+		rows[i].Slot = slot
+	}
+	return rows
+}
+
+// idents marks rows in which plain strings are names.
+func idents(rows ...Method) []Method {
+	for i := range rows {
+		rows[i].Idents = true
+	}
+	return rows
+}
+
+// each gives one row for each of the names.
+func each(names string, rowOf func(name string) Method) []Method {
+	var out []Method
+	for _, name := range strings.Fields(names) {
+		out = append(out, rowOf(name))
+	}
+	return out
+}
+
+// typesOf gives a Type for each of the names.
+func typesOf(names string, r Role, k Kind) []Type {
+	var out []Type
+	for _, name := range strings.Fields(names) {
+		out = append(out, Type{Name: name, Role: r, Kind: k})
+	}
+	return out
+}
+
+// allTypes joins groups of types.
+func allTypes(groups ...[]Type) []Type {
+	var out []Type
+	for _, g := range groups {
+		out = append(out, g...)
+	}
+	return out
+}

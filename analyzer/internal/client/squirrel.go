@@ -1,0 +1,116 @@
+package client
+
+// github.com/Masterminds/squirrel. Builders are values; all text in them is raw.
+
+const squirrelBuilders = "SelectBuilder InsertBuilder UpdateBuilder DeleteBuilder"
+
+// squirrelStarts begin a statement, as functions and as methods of a StatementBuilder.
+var squirrelStarts = table(
+	in("select", build("Select", "sql")),
+	in("from", build("Insert", "sql"), build("Replace", "sql"), build("Update", "sql"), build("Delete", "sql")),
+)
+
+var squirrelLibrary = library{
+	path: "github.com/Masterminds/squirrel",
+	types: allTypes(
+		typesOf(squirrelBuilders+" StatementBuilderType CaseBuilder", Builder, Unknown),
+		typesOf("Sqlizer", Fragment, Unknown),
+		typesOf("Row RowScanner", Results, Unknown),
+		typesOf("BaseRunner Runner RunnerContext StdSql StdSqlCtx Execer ExecerContext Queryer QueryerContext "+
+			"QueryRower QueryRowerContext DBProxy DBProxyContext DBProxyBeginner Preparer PreparerContext StmtCache",
+			Handle, Unknown),
+	),
+	funcs: table(
+		squirrelStarts,
+		[]Method{
+			text("Expr", "sql args"),
+			run("ExecWith", "handle stmt", Tag),
+			run("ExecContextWith", "ctx handle stmt", Tag),
+			run("QueryWith", "handle stmt", Rows),
+			run("QueryContextWith", "ctx handle stmt", Rows),
+			run("QueryRowWith", "handle stmt", Row),
+			run("QueryRowContextWith", "ctx handle stmt", Row),
+			derive("WrapStdSql", "handle", Unknown),
+			derive("WrapStdSqlCtx", "handle", Unknown),
+			derive("NewStmtCache", "handle", Unknown),
+			derive("NewStmtCacher", "handle", Unknown),
+			derive("NewStmtCacheProxy", "handle", Unknown),
+		},
+	),
+	methods: table(
+		on("StatementBuilderType", squirrelStarts...),
+		on("StatementBuilderType", clause("Where", "sql args", "where")),
+		on(squirrelBuilders+" StatementBuilderType",
+			bind("RunWith", "handle"),
+			same("PlaceholderFormat", ""),
+		),
+		on(squirrelBuilders,
+			text("ToSql", ""),
+			text("MustSql", ""),
+			run("Exec", "", Tag),
+			run("ExecContext", "ctx", Tag),
+			run("Query", "", Rows),
+			run("QueryContext", "ctx", Rows),
+			run("QueryRowContext", "ctx", Row),
+			run("ScanContext", "ctx dest", Dest),
+			clause("Prefix", "sql args", "prefix"),
+			clause("PrefixExpr", "sql", "prefix"),
+			clause("Suffix", "sql args", "suffix"),
+			clause("SuffixExpr", "sql", "suffix"),
+		),
+		on("SelectBuilder InsertBuilder UpdateBuilder",
+			run("QueryRow", "", Row),
+			run("Scan", "dest", Dest),
+		),
+		on("SelectBuilder UpdateBuilder DeleteBuilder",
+			clause("From", "sql", "from"),
+			clause("Where", "sql args", "where"),
+			clause("OrderBy", "sql", "order"),
+			clause("Limit", "", "limit"),
+			clause("Offset", "", ""),
+		),
+		on("SelectBuilder UpdateBuilder", clause("FromSelect", "sql", "from")),
+		on("SelectBuilder",
+			clause("Column", "sql args", "select"),
+			clause("Columns", "sql", "select"),
+			clause("Join", "sql args", "from"),
+			clause("InnerJoin", "sql args", "from"),
+			clause("LeftJoin", "sql args", "from"),
+			clause("RightJoin", "sql args", "from"),
+			clause("CrossJoin", "sql args", "from"),
+			clause("JoinClause", "sql args", "from"),
+			clause("GroupBy", "sql", "group"),
+			clause("Having", "sql args", "having"),
+			clause("OrderByClause", "sql args", "order"),
+			same("Distinct", ""),
+			same("Options", ""),
+		),
+		on("InsertBuilder",
+			clause("Into", "sql", "from"),
+			clause("Select", "sql", "suffix"),
+			clause("Columns", "sql", ""),
+			clause("Values", "args", "set"),
+		),
+		on("UpdateBuilder",
+			clause("Table", "sql", "from"),
+			clause("Set", "_ sql", "set"),
+		),
+		on("Sqlizer CaseBuilder", text("ToSql", "")),
+		on("Row RowScanner", read("Scan", "dest", ReadScan)),
+		squirrelRunners,
+	),
+}
+
+// squirrelRunners are what a builder runs on. Some interfaces embed others, so a row stands at the
+// interface that declares the method.
+var squirrelRunners = table(
+	on("Execer StdSql StmtCache", send("Exec", "sql args", Tag)),
+	on("ExecerContext StdSqlCtx StmtCache", send("ExecContext", "ctx sql args", Tag)),
+	on("Queryer StdSql StmtCache", send("Query", "sql args", Rows)),
+	on("QueryerContext StdSqlCtx StmtCache", send("QueryContext", "ctx sql args", Rows)),
+	on("QueryRower StdSql StmtCache", send("QueryRow", "sql args", Row)),
+	on("QueryRowerContext StdSqlCtx StmtCache", send("QueryRowContext", "ctx sql args", Row)),
+	on("Preparer StmtCache", build("Prepare", "sql")),
+	on("PreparerContext StmtCache", build("PrepareContext", "ctx sql")),
+	on("DBProxyBeginner", derive("Begin", "", Tx)),
+)
