@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
-# Installs the database servers that the tests start privately: only what is missing, through apt-get.
-# As root, or with sudo. Says nothing and returns at once when everything is there.
+# Installs what the tests need beside Go, above all the database servers that they start privately:
+# only what is missing, through apt-get, as root or with sudo. Says nothing and returns at once when
+# everything is there.
 #
 # The tests start their own servers on free loopback ports, so the packages' system services are
 # not wanted: a temporary policy-rc.d keeps the packages from starting them.
 set -euo pipefail
 
-# One row a server: the Debian package, then the programs a test needs from it. A program is looked
-# for where internal/testserver looks: PATH, then Debian's folders outside it.
-servers=(
+# One row a package: its name in Debian, then what is needed from it: programs, looked for where
+# internal/testserver looks (PATH, then Debian's folders outside it), or files. The C compiler is
+# for the race detector.
+needs=(
   "postgresql initdb postgres"
   "pgbouncer pgbouncer"
   "mariadb-server mariadbd mariadb-install-db"
   "redis-server redis-server"
   "etcd-server etcd"
+  "make make"
+  "gcc gcc"
+  "libc6-dev /usr/include/stdlib.h"
 )
 
 # Debian's own PostgreSQL folder counts, not any program of that name: a stray postgres without its
@@ -21,6 +26,9 @@ servers=(
 have() {
   local program=$1 found
   case $program in
+    /*)
+      [[ -e $program ]]
+      ;;
     initdb | postgres)
       found=$(compgen -G "/usr/lib/postgresql/*/bin/$program" || true)
       [[ -n $found ]] || { command -v initdb && command -v postgres; } >/dev/null 2>&1
@@ -32,7 +40,7 @@ have() {
 }
 
 missing=()
-for row in "${servers[@]}"; do
+for row in "${needs[@]}"; do
   read -r package programs <<<"$row"
   for program in $programs; do
     if ! have "$program"; then
@@ -45,7 +53,7 @@ done
 
 echo "installing ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-  echo "apt-get not found: install by hand the servers that Debian calls ${missing[*]}" >&2
+  echo "apt-get not found: install by hand what Debian calls ${missing[*]}" >&2
   exit 1
 fi
 

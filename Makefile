@@ -1,0 +1,18 @@
+# What a contributor runs. Everything works offline once the modules and the servers are there.
+
+.PHONY: build servers test check fuzz
+
+build: ## the command, in ./bin
+	go build -o bin/ ./cmd/advisorylint
+
+servers: ## the servers that tests start privately: installs what is missing
+	@scripts/install-servers.sh
+
+test: servers ## every test of every module, with one total
+	@go run ./internal/tally
+
+check: ## gofmt, go vet, staticcheck, the linter on itself, go mod tidy, govulncheck where it can run
+	@scripts/check.sh
+
+fuzz: ## every fuzz target for a short time: make fuzz FUZZTIME=1m
+	@scripts/fuzz.sh $(FUZZTIME)
