@@ -37,9 +37,10 @@ func (s *Server) WantWaitingBeyond(bound time.Duration) (w Waiter) {
 // WantStillWaiting fails the test unless w waits in the same statement as when it was found.
 func (s *Server) WantStillWaiting(w Waiter) {
 	s.tb.Helper()
-	var now Waiter
-	if !s.waiting(0, &now) || now != w {
-		s.tb.Fatalf("waiting backend = %+v, want still %+v", now, w)
+	var still bool
+	const q = `SELECT EXISTS (SELECT FROM (` + waiters + `) AS w (pid, query) WHERE pid = $2 AND query = $3)`
+	if err := s.watch.QueryRow(s.tb.Context(), q, 0.0, w.PID, w.Query).Scan(&still); err != nil || !still {
+		s.tb.Fatalf("backend %d does not wait any more (%v)", w.PID, err)
 	}
 }
 
