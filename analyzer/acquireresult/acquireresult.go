@@ -4,6 +4,7 @@ package acquireresult
 import (
 	"fmt"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -31,6 +32,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.ReadAnswer,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

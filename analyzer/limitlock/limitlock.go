@@ -4,6 +4,7 @@ package limitlock
 import (
 	"fmt"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
@@ -34,6 +35,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.LowerLimit,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
@@ -40,6 +41,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.OnConn,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
@@ -35,6 +36,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.FoldSetting,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

@@ -4,6 +4,7 @@ package unlockorder
 import (
 	"fmt"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
@@ -30,6 +31,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.Reorder,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

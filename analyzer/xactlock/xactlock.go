@@ -4,6 +4,7 @@ package xactlock
 import (
 	"fmt"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -29,6 +30,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.OnTx,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
