@@ -35,19 +35,23 @@ type edit struct {
 	text       string
 }
 
-// touched reports whether e shares a byte or a border with an edit that is there. An import that two
-// fixes add in the same way is added once.
+// touched reports whether e shares a byte or a border with an edit that is there. Lines that are put
+// in among the imports are no conflict, wherever they are.
 func (t *target) touched(e edit) bool {
 	for _, x := range t.edits {
-		if e.start <= x.end && x.start <= e.end && !(e == x && e.end <= t.imports) {
+		if e.start <= x.end && x.start <= e.end && !(t.imported(e) && t.imported(x)) {
 			return true
 		}
 	}
 	return false
 }
 
+// imported reports whether e only puts text in among the imports.
+func (t *target) imported(e edit) bool { return e.start == e.end && e.end <= t.imports }
+
+// take adds e to the edits. An import that two fixes add is added once.
 func (t *target) take(e edit) {
-	if !slices.Contains(t.edits, e) {
+	if !t.imported(e) || !slices.Contains(t.edits, e) {
 		t.edits = append(t.edits, e)
 	}
 }

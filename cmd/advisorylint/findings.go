@@ -29,7 +29,7 @@ func collect(graph *checker.Graph) (found []finding, troubles []string) {
 	seen := map[key]bool{}
 	for _, act := range graph.Roots {
 		if act.Err != nil {
-			troubles = append(troubles, fmt.Sprintf("%s in %s: %s", act.Analyzer.Name, act.Package.PkgPath, oneLine(act.Err.Error())))
+			troubles = append(troubles, oneLine(origin(act).Error()))
 			continue
 		}
 		for _, d := range act.Diagnostics {
@@ -52,4 +52,14 @@ func collect(graph *checker.Graph) (found []finding, troubles []string) {
 	})
 	slices.Sort(troubles)
 	return found, slices.Compact(troubles)
+}
+
+// origin is the error that made act fail: its own, or that of something it stands on.
+func origin(act *checker.Action) error {
+	for _, dep := range act.Deps {
+		if dep.Err != nil {
+			return origin(dep)
+		}
+	}
+	return fmt.Errorf("%s: %w", act.Package.PkgPath, act.Err)
 }

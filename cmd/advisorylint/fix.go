@@ -29,7 +29,7 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 		for _, t := range p.targets {
 			fmt.Print(unified(relative(t.name), t.old, t.new))
 		}
-		fmt.Fprintf(os.Stderr, "%s to apply%s\n", count(p.applied, "fix"), p.rest())
+		fmt.Fprintln(os.Stderr, p.sum())
 		return found, nil
 	}
 	for i, t := range p.targets {
@@ -38,7 +38,7 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 		}
 	}
 	newTextPrinter(os.Stderr, o.context).list(p.left)
-	fmt.Fprintf(os.Stderr, "%s applied in %s%s\n", count(p.applied, "fix"), count(len(p.targets), "file"), p.rest())
+	fmt.Fprintln(os.Stderr, p.sum())
 	return p.left, nil
 }
 
@@ -131,9 +131,12 @@ func importsEnd(file *ast.File) token.Pos {
 	return end
 }
 
-// rest says what this run leaves.
-func (p *plan) rest() string {
-	text := ""
+// sum says what this run does and what it leaves.
+func (p *plan) sum() string {
+	text := "nothing to fix"
+	if p.applied > 0 {
+		text = count(p.applied, "fix") + " in " + count(len(p.targets), "file")
+	}
 	if p.unfixed > 0 {
 		text += "; " + count(p.unfixed, "finding") + " without a fix"
 	}

@@ -6,21 +6,31 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// guardRules makes a panic in a rule an error of that rule on that package. Drivers run rules in
-// goroutines of their own, where main cannot recover. The copies are safe because nothing requires a rule.
-func guardRules(rules []*analysis.Analyzer) []*analysis.Analyzer {
-	list := make([]*analysis.Analyzer, len(rules))
-	for i, rule := range rules {
-		guarded := *rule
-		guarded.Run = func(pass *analysis.Pass) (result any, err error) {
-			defer func() {
-				if p := recover(); p != nil {
-					err = fmt.Errorf("internal error of rule %s in package %s: %v", rule.Name, pass.Pkg.Path(), p)
-				}
-			}()
-			return rule.Run(pass)
+// guard makes a panic in a rule, or in what rules stand on, an error of that analyzer on that package.
+// Drivers run analyzers in goroutines of their own, where main cannot recover. It changes the
+// analyzers themselves, since rules look their requirements up by identity; call it once.
+func guard(rules []*analysis.Analyzer) {
+	seen := map[*analysis.Analyzer]bool{}
+	var visit func([]*analysis.Analyzer)
+	visit = func(list []*analysis.Analyzer) {
+		for _, a := range list {
+			if !seen[a] {
+				seen[a] = true
+				a.Run = guarding(a.Name, a.Run)
+				visit(a.Requires)
+			}
 		}
-		list[i] = &guarded
 	}
-	return list
+	visit(rules)
+}
+
+func guarding(name string, run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {
+	return func(pass *analysis.Pass) (result any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("internal error of %s in package %s: %v", name, pass.Pkg.Path(), p)
+			}
+		}()
+		return run(pass)
+	}
 }

@@ -23,6 +23,7 @@ func lint(o *options) int {
 		return fail(err)
 	}
 
+	guard(rules)
 	progress := startProgress(os.Stderr, "loading packages")
 	defer progress.end()
 	start := time.Now()
@@ -33,7 +34,7 @@ func lint(o *options) int {
 	}
 	loaded := time.Now()
 	progress.say("looking at locks")
-	graph, err := checker.Analyze(guardRules(rules), pick(pkgs, sound), nil)
+	graph, err := checker.Analyze(rules, pick(pkgs, sound), nil)
 	progress.end()
 	if err != nil {
 		return fail(err)

@@ -61,12 +61,27 @@ func complaints(pkgs []*packages.Package) []string {
 	said := map[string]bool{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
 		// A package and its test variant have the same errors.
-		if len(p.Errors) > 0 && !said[p.Errors[0].Error()] {
+		if len(p.Errors) > 0 && !said[p.Errors[0].Error()] && !passedOn(p) {
 			said[p.Errors[0].Error()] = true
 			list = append(list, describe(p))
 		}
 	})
 	return list
+}
+
+// passedOn reports whether p's errors only say that something that it imports has some.
+func passedOn(p *packages.Package) bool {
+	for _, e := range p.Errors {
+		if !strings.HasPrefix(e.Msg, "could not import ") {
+			return false
+		}
+	}
+	for _, dep := range p.Imports {
+		if len(dep.Errors) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // describe is a package's first error and how many more there are.

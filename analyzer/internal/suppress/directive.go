@@ -14,6 +14,7 @@ type directive struct {
 	pos, end    token.Pos
 	file        string
 	first, last int
+	alone       bool // no code stands on its line
 
 	nolint  bool     // //nolint, which needs no reason and may name nobody
 	rules   []string // as written; empty means every rule
@@ -123,6 +124,7 @@ func place(fset *token.FileSet, file *ast.File, here directives) {
 			d.last = at.Line
 			continue
 		}
+		d.alone = true
 		next := d.last + 1
 		d.last = next
 		if d.nolint {

@@ -81,8 +81,23 @@ func (all directives) complain(pass *analysis.Pass, rule string) {
 		case !d.unreasoned() && !d.matched && len(d.rules) == 1:
 			pass.Report(analysis.Diagnostic{
 				Pos: d.pos, End: d.end,
-				Message: "this lint:ignore matches no finding of " + rule + ": remove it",
+				Message:        "this lint:ignore matches no finding of " + rule + ": remove it",
+				SuggestedFixes: removal(pass.Fset, d),
 			})
 		}
 	}
+}
+
+// removal takes away the line that d has for itself. Behind code it has no fix: what stands between
+// the code and the comment cannot be told from the syntax.
+func removal(fset *token.FileSet, d *directive) []analysis.SuggestedFix {
+	file := fset.File(d.pos)
+	line := fset.PositionFor(d.pos, false).Line
+	if !d.alone || line >= file.LineCount() {
+		return nil
+	}
+	return []analysis.SuggestedFix{{
+		Message:   "remove the lint:ignore",
+		TextEdits: []analysis.TextEdit{{Pos: file.LineStart(line), End: file.LineStart(line + 1)}},
+	}}
 }

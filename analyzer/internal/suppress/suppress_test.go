@@ -151,3 +151,33 @@ func TestFilter(t *testing.T) {
 		t.Error("Filter does not tell what is suppressed from what is not")
 	}
 }
+
+// The fix of an ignore that matches nothing takes its line away and nothing else.
+func TestRemoval(t *testing.T) {
+	for src, want := range map[string]string{
+		"package p\n\n//lint:ignore poollock why\nvar a = 1\n":   "package p\n\nvar a = 1\n",
+		"package p\n\nvar a = 1 //lint:ignore poollock why\n":    "",
+		"package p\n\nvar a = 1\n\n//lint:ignore poollock why":   "",
+		"package p\n\nfunc f() {\n\t//lint:ignore poollock y\n}": "package p\n\nfunc f() {\n}",
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "x.go", src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "no finding"
+		_, err = Run(func(*analysis.Pass) (any, error) { return nil, nil })(&analysis.Pass{
+			Analyzer: &analysis.Analyzer{Name: "poollock"}, Fset: fset, Files: []*ast.File{file},
+			Report: func(d analysis.Diagnostic) {
+				got = ""
+				for _, fix := range d.SuggestedFixes {
+					e := fix.TextEdits[0]
+					got = src[:fset.Position(e.Pos).Offset] + string(e.NewText) + src[fset.Position(e.End).Offset:]
+				}
+			},
+		})
+		if err != nil || got != want {
+			t.Errorf("%q: got %q, want %q, error %v", src, got, want, err)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
+)
+
+func TestTextShowsTheTrailIndented(t *testing.T) {
+	fset := token.NewFileSet()
+	file := fset.AddFile("/elsewhere/stock.go", -1, 100)
+	file.SetLines([]int{0, 10, 20, 30})
+	f := finding{
+		rule: "poollock",
+		at:   fset.Position(file.Pos(12)),
+		pkg:  &packages.Package{PkgPath: "example.org/shop/stock", Fset: fset},
+		diag: analysis.Diagnostic{
+			Pos: file.Pos(12), Message: "the lock runs on a pool",
+			Related: []analysis.RelatedInformation{
+				{Pos: file.Pos(25), Message: "lock is called here"},
+				{Message: "dep.go:3: pg_advisory_lock is sent here"},
+			},
+		},
+	}
+	for colours, want := range map[bool]string{
+		false: "/elsewhere/stock.go:2:3: the lock runs on a pool (poollock)\n" +
+			"\t/elsewhere/stock.go:3:6: lock is called here\n" +
+			"\tdep.go:3: pg_advisory_lock is sent here\n",
+		true: "\x1b[1m/elsewhere/stock.go:2:3\x1b[0m: the lock runs on a pool \x1b[36m(poollock)\x1b[0m\n" +
+			"\t\x1b[1m/elsewhere/stock.go:3:6\x1b[0m: lock is called here\n" +
+			"\tdep.go:3: pg_advisory_lock is sent here\n",
+	} {
+		var out strings.Builder
+		printer := &textPrinter{w: &out, context: -1, paint: palette{on: colours}}
+		printer.list([]finding{f})
+		if got := out.String(); got != want {
+			t.Errorf("colours %t: got\n%s\nwant\n%s", colours, got, want)
+		}
+	}
+}
+
+func TestRenderMarkdown(t *testing.T) {
+	const page = "# poollock\n\nOne two three four\nfive *six* seven.\n\n## Example\n\n```go\nfunc f() {\n\n\tg()\n}\n```\n" +
+		"- an item that is long enough to wrap\n- short\n\n| a | b |\n|---|---|\n"
+	const want = "poollock\n\nOne two three four\nfive *six* seven.\n\nExample\n\n    func f() {\n\n    \tg()\n    }\n" +
+		"- an item that is\n  long enough to\n  wrap\n- short\n\n| a | b |\n|---|---|\n"
+	if got := renderMarkdown(page, 18, palette{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := renderMarkdown("# a\n", 18, palette{on: true}); got != "\x1b[1;4ma\x1b[0m\n" {
+		t.Errorf("a heading in colour is %q", got)
+	}
+}
+
+func TestGuardMakesPanicsErrors(t *testing.T) {
+	pass := &analysis.Pass{Pkg: types.NewPackage("example.org/shop", "shop")}
+	below := &analysis.Analyzer{Name: "below", Run: func(*analysis.Pass) (any, error) { panic("out of range") }}
+	failed := errors.New("no luck")
+	rule := &analysis.Analyzer{
+		Name: "rule", Requires: []*analysis.Analyzer{below},
+		Run: func(*analysis.Pass) (any, error) { return 7, failed },
+	}
+	guard([]*analysis.Analyzer{rule})
+	if result, err := rule.Run(pass); result != 7 || err != failed {
+		t.Errorf("a rule that does not panic gives %v, %v", result, err)
+	}
+	const want = "internal error of below in package example.org/shop: out of range"
+	if _, err := below.Run(pass); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestGuardedEndsInOneLine(t *testing.T) {
+	commands["panic"] = func([]string) int { panic("for the test") }
+	t.Cleanup(func() { delete(commands, "panic") })
+	if code := guarded([]string{"panic"}); code != exitFailed {
+		t.Errorf("exit %d, want %d", code, exitFailed)
+	}
+}
