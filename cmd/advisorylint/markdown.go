@@ -60,11 +60,12 @@ func (m *markdown) flush() {
 	if len(m.words) == 0 {
 		return
 	}
+	words := m.inline(m.words)
 	indent := strings.Repeat(" ", len(m.lead))
 	m.out.WriteString(m.lead)
 	column := len(m.lead)
-	for i, word := range m.words {
-		n := utf8.RuneCountInString(word)
+	for i, word := range words {
+		n := utf8.RuneCountInString(m.words[i])
 		switch {
 		case i == 0:
 		case column+1+n > m.columns:
@@ -79,4 +80,21 @@ func (m *markdown) flush() {
 	}
 	m.out.WriteByte('\n')
 	m.lead, m.words = "", nil
+}
+
+// inline colours what stands between backquotes, in place of them. A span may go over several words.
+func (m *markdown) inline(words []string) []string {
+	text := strings.Join(words, " ")
+	if !m.paint.on || strings.Count(text, "`")%2 != 0 {
+		return words
+	}
+	spans := strings.Split(text, "`")
+	for i := 1; i < len(spans); i += 2 {
+		parts := strings.Split(spans[i], " ")
+		for j, part := range parts {
+			parts[j] = m.paint.code(part)
+		}
+		spans[i] = strings.Join(parts, " ")
+	}
+	return strings.Split(strings.Join(spans, ""), " ")
 }

@@ -52,8 +52,14 @@ func TestRenderMarkdown(t *testing.T) {
 	if got := renderMarkdown(page, 18, palette{}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := renderMarkdown("# a\n", 18, palette{on: true}); got != "\x1b[1;4ma\x1b[0m\n" {
-		t.Errorf("a heading in colour is %q", got)
+	for text, want := range map[string]string{
+		"# a\n":         "\x1b[1;4ma\x1b[0m\n",
+		"of `x y`, z\n": "of \x1b[36mx\x1b[0m \x1b[36my\x1b[0m, z\n",
+		"it's ` one\n":  "it's ` one\n",
+	} {
+		if got := renderMarkdown(text, 18, palette{on: true}); got != want {
+			t.Errorf("%q in colour is %q, want %q", text, got, want)
+		}
 	}
 }
 
