@@ -39,7 +39,7 @@ func holds(e *lockflow.Event) bool {
 }
 
 func message(e *lockflow.Event) string {
-	return fmt.Sprintf("a statement under the lock takes a second connection from %s, the pool of the lock's own: with as many holders as connections all wait for ever; use the lock's connection, or give %s a pool of its own",
+	return fmt.Sprintf("a statement under the lock takes a second connection from %s, the pool of the lock's own: with as many holders as connections all wait for ever; use the lock's connection, or lock with %s.Do on a pool of its own",
 		report.Handle(e), runtime(e))
 }
 

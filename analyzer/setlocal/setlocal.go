@@ -53,10 +53,10 @@ func message(e *lockflow.Event) string {
 		what = strings.TrimSpace("set_config of "+name) + " with true"
 	}
 	if !strings.HasSuffix(name, "_timeout") {
-		return fmt.Sprintf("%s runs on %s outside a transaction: it has no effect on the next statement; begin a transaction first or use %s.DoTx",
+		return fmt.Sprintf("%s runs on %s, outside a transaction: it has no effect on the next statement; begin a transaction first or use %s.DoTx",
 			what, report.HandleKind(e), report.Runtime(e))
 	}
-	return fmt.Sprintf("%s runs on %s outside a transaction: it has no effect and there is no timeout; put set_config('%s', …, true) into the locking statement, begin a transaction or use %s",
+	return fmt.Sprintf("%s runs on %s, outside a transaction: it has no effect and there is no timeout; put set_config('%s', …, true) into the locking statement, begin a transaction or use %s",
 		what, report.HandleKind(e), name, report.Do(e))
 }
 

@@ -38,6 +38,6 @@ func holds(e *lockflow.Event) bool {
 }
 
 func message(e *lockflow.Event) string {
-	return fmt.Sprintf("%s runs on %s outside a transaction: the lock is gone as its own statement ends; begin a transaction first or use %s",
+	return fmt.Sprintf("%s runs on %s, outside a transaction: the lock is gone as its own statement ends; begin a transaction first or use %s",
 		report.Func(e), report.HandleKind(e), report.Do(e))
 }

@@ -1,0 +1,244 @@
+package fix_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/analyzer/acquireresult"
+	"github.com/advisorylint/advisorylint/analyzer/limitlock"
+	"github.com/advisorylint/advisorylint/analyzer/poollock"
+	"github.com/advisorylint/advisorylint/analyzer/setlocal"
+	"github.com/advisorylint/advisorylint/analyzer/unlockctx"
+	"github.com/advisorylint/advisorylint/analyzer/unlockorder"
+	"github.com/advisorylint/advisorylint/analyzer/unlockresult"
+	"github.com/advisorylint/advisorylint/analyzer/xactlock"
+)
+
+var fixing = []*analysis.Analyzer{
+	acquireresult.Analyzer, limitlock.Analyzer, poollock.Analyzer, setlocal.Analyzer,
+	unlockctx.Analyzer, unlockorder.Analyzer, unlockresult.Analyzer, xactlock.Analyzer,
+}
+
+// TestEachFixTakesItsFindingAway has a program whose every finding has a fix: after them there is none.
+func TestEachFixTakesItsFindingAway(t *testing.T) {
+	offered, after := fixAll(t, ".", "./testdata/program")
+	for _, a := range fixing {
+		if offered[a.Name] == 0 {
+			t.Errorf("the program shows no fix of %s", a.Name)
+		}
+	}
+	for key, n := range after.findings {
+		t.Errorf("%s: %d findings are left", key, n)
+	}
+}
+
+// TestFixesOfFixtures does the same with the rules' fixtures and the real client libraries. Their
+// findings are not all fixed.
+func TestFixesOfFixtures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loads the real client libraries twice")
+	}
+	var patterns []string
+	for _, a := range fixing {
+		patterns = append(patterns, "./"+a.Name)
+	}
+	fixAll(t, "../../../testdata/src", patterns...)
+}
+
+// fixAll lints packages, checks that each fix alone leaves a file that compiles and is formatted,
+// applies all that do not overlap, and lints again: what was fixed is gone, and nothing has come.
+func fixAll(t *testing.T, dir string, patterns ...string) (offered map[string]int, after linted) {
+	t.Helper()
+	before := lint(t, nil, dir, patterns)
+	offered = map[string]int{}
+	overlay := map[string][]byte{}
+	want := maps.Clone(before.findings)
+	for file, fixes := range before.fixes {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []edit
+		for _, f := range fixes {
+			offered[f.rule]++
+			compiles(t, before, file, f, splice(src, f.edits))
+			if merged, ok := merge(all, f.edits); ok {
+				all = merged
+				want[f.key()]--
+			}
+		}
+		overlay[file] = splice(src, all)
+	}
+	after = lint(t, overlay, dir, patterns)
+	for key := range after.findings {
+		want[key] += 0
+	}
+	for key, n := range want {
+		if got := after.findings[key]; got != n {
+			t.Errorf("%s: %d findings before the fixes, %d after, want %d", key, before.findings[key], got, n)
+		}
+	}
+	return offered, after
+}
+
+// linted is what the rules say of the fixtures.
+type linted struct {
+	pkgs     map[string]*packages.Package // by file
+	findings map[string]int               // by rule and file
+	fixes    map[string][]fixed           // by file
+}
+
+type fixed struct {
+	rule, file, message string
+	edits               []edit
+}
+
+func (f fixed) key() string { return f.rule + " in " + f.file }
+
+type edit struct {
+	start, end int
+	text       string
+}
+
+func lint(t *testing.T, overlay map[string][]byte, dir string, patterns []string) linted {
+	t.Helper()
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax, Dir: dir, Overlay: overlay}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packages.PrintErrors(pkgs) > 0 {
+		t.Fatal("the fixtures do not compile")
+	}
+	graph, err := checker.Analyze(fixing, pkgs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := linted{map[string]*packages.Package{}, map[string]int{}, map[string][]fixed{}}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			t.Fatal(act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			out.add(act, d)
+			speaks(t, act, d)
+		}
+	}
+	return out
+}
+
+func (l *linted) add(act *checker.Action, d analysis.Diagnostic) {
+	fset := act.Package.Fset
+	f := fixed{rule: act.Analyzer.Name, file: fset.Position(d.Pos).Filename}
+	l.pkgs[f.file] = act.Package
+	l.findings[f.key()]++
+	for _, s := range d.SuggestedFixes {
+		f.message = s.Message
+		for _, e := range s.TextEdits {
+			f.edits = append(f.edits, edit{fset.Position(e.Pos).Offset, fset.Position(e.End).Offset, string(e.NewText)})
+		}
+		l.fixes[f.file] = append(l.fixes[f.file], f)
+	}
+}
+
+// speaks checks what all messages have in common.
+func speaks(t *testing.T, act *checker.Action, d analysis.Diagnostic) {
+	t.Helper()
+	switch {
+	case strings.ContainsAny(d.Message, "\n%") || strings.HasSuffix(d.Message, "."):
+		t.Errorf("%s does not speak in one plain line: %q", act.Analyzer, d.Message)
+	case !strings.Contains(d.Message, "lock.") || !strings.Contains(d.Message, "; ") || !strings.Contains(d.Message, ": "):
+		t.Errorf("%s names no consequence, or no way out through the runtime: %q", act.Analyzer, d.Message)
+	case d.Category != act.Analyzer.Name || d.URL != act.Analyzer.URL || !d.End.IsValid():
+		t.Errorf("%s: category %q, URL %q, end %v", act.Analyzer, d.Category, d.URL, d.End)
+	}
+}
+
+// merge adds the edits of a fix to those of others, unless they overlap; an import that two fixes
+// add is added once.
+func merge(all, more []edit) ([]edit, bool) {
+	out := slices.Clone(all)
+	for _, m := range more {
+		if slices.Contains(all, m) {
+			continue
+		}
+		for _, e := range all {
+			if m.start < e.end && e.start < m.end || m.start == e.start {
+				return all, false
+			}
+		}
+		out = append(out, m)
+	}
+	return out, true
+}
+
+func splice(src []byte, edits []edit) []byte {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
+	var out bytes.Buffer
+	at := 0
+	for _, e := range edits {
+		out.Write(src[at:e.start])
+		out.WriteString(e.text)
+		at = e.end
+	}
+	out.Write(src[at:])
+	return out.Bytes()
+}
+
+// compiles checks a package with one of its files replaced.
+func compiles(t *testing.T, l linted, file string, f fixed, src []byte) {
+	t.Helper()
+	if clean, err := format.Source(src); err != nil || !bytes.Equal(clean, src) {
+		t.Errorf("%s: %q leaves a file that gofmt changes (%v)", file, f.message, err)
+	}
+	pkg := l.pkgs[file]
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range pkg.CompiledGoFiles {
+		var text any
+		if name == file {
+			text = src
+		}
+		parsed, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Errorf("%s: %q: %v", file, f.message, err)
+			return
+		}
+		files = append(files, parsed)
+	}
+	conf := types.Config{Importer: loaded{pkg}}
+	if _, err := conf.Check(pkg.PkgPath, fset, files, nil); err != nil {
+		t.Errorf("%s: the program after %q does not compile: %v", file, f.message, err)
+	}
+}
+
+// loaded imports what a package and those below it import.
+type loaded struct{ pkg *packages.Package }
+
+func (l loaded) Import(path string) (found *types.Package, err error) {
+	packages.Visit([]*packages.Package{l.pkg}, func(p *packages.Package) bool {
+		if p.PkgPath == path {
+			found = p.Types
+		}
+		return found == nil
+	}, nil)
+	if found == nil {
+		err = fmt.Errorf("%s is not loaded", path)
+	}
+	return found, err
+}
