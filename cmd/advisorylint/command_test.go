@@ -141,6 +141,22 @@ func TestLintTakesTestFilesUnlessToldNot(t *testing.T) {
 	lintIn(t, dir, "-test=false").want(t, 0, "no findings; 1 package looked at")
 }
 
+// The package's files are in its test variant too; looking at both would say everything twice in the
+// tree, and call an ignore unmatched that matches in one.
+func TestLintLooksAtAPackageOnce(t *testing.T) {
+	dir := writeModule(t, map[string]string{"stock.go": stock, "stock_test.go": "package stock\n"})
+	var tree map[string]any
+	got := lintIn(t, dir, "-json")
+	if err := json.Unmarshal([]byte(got.stdout), &tree); err != nil || len(tree) != 1 {
+		t.Errorf("%v: %d units, want 1\n%v", err, len(tree), got)
+	}
+}
+
+func TestLintLooksAtAPackageWhoseTestsDoNotCompile(t *testing.T) {
+	dir := writeModule(t, map[string]string{"stock/stock.go": stock, "stock/stock_test.go": "package stock\n\nvar n int = \"three\"\n"})
+	lintIn(t, dir, "./...").want(t, 1, "advisorylint: stock/stock_test.go:3:13: ", poolAt, "1 finding in 1 package; 1 package looked at\n")
+}
+
 func TestLintFollowsBuildTags(t *testing.T) {
 	dir := writeModule(t, map[string]string{"a.go": "package stock\n", "stock.go": "//go:build counting\n\n" + stock})
 	lintIn(t, dir).want(t, 0)

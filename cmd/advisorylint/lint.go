@@ -34,7 +34,7 @@ func lint(o *options) int {
 	}
 	loaded := time.Now()
 	progress.say("looking at locks")
-	graph, err := checker.Analyze(rules, pick(pkgs, sound), nil)
+	graph, err := checker.Analyze(rules, subjects(pkgs), nil)
 	progress.end()
 	if err != nil {
 		return fail(err)

@@ -13,7 +13,7 @@ import (
 // source too.
 const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
-	packages.NeedTypesSizes | packages.NeedModule | packages.NeedEmbedFiles
+	packages.NeedTypesSizes | packages.NeedModule | packages.NeedForTest
 
 // load reads the packages that the patterns name, with all that they import.
 func load(o *options) ([]*packages.Package, error) {
@@ -32,7 +32,9 @@ func load(o *options) ([]*packages.Package, error) {
 	if len(pkgs) == 0 {
 		return nil, fmt.Errorf("%s matches no package", strings.Join(patterns, " "))
 	}
-	return pkgs, nil
+	return pick(pkgs, func(p *packages.Package) bool {
+		return !strings.HasSuffix(p.ID, ".test") // the main package that go test makes
+	}), nil
 }
 
 // goMessage is what the go command said, of an error that tells its exit status first, on one line.
@@ -50,6 +52,21 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func sound(p *packages.Package) bool { return !unsound(p) }
 
 func unsound(p *packages.Package) bool { return p.IllTyped || len(p.Errors) > 0 }
+
+// subjects gives the packages to look at. Where a package has tests, that is its variant with the test
+// files, which has all of its files, as go vet does it: a finding may show in one of the two only,
+// and a lint:ignore for it would match nothing in the other.
+func subjects(pkgs []*packages.Package) []*packages.Package {
+	tested := map[string]bool{}
+	for _, p := range pkgs {
+		if sound(p) && p.ForTest == p.PkgPath {
+			tested[p.PkgPath] = true
+		}
+	}
+	return pick(pkgs, func(p *packages.Package) bool {
+		return sound(p) && (p.ForTest != "" || !tested[p.PkgPath])
+	})
+}
 
 func pick(pkgs []*packages.Package, keep func(*packages.Package) bool) []*packages.Package {
 	return slices.DeleteFunc(slices.Clone(pkgs), func(p *packages.Package) bool { return !keep(p) })
@@ -100,12 +117,12 @@ func describe(p *packages.Package) string {
 }
 
 // paths gives the import paths of packages, each once. A package, its test variant and its external
-// test are one to a reader, and the main package that go test makes is none.
+// test are one to a reader.
 func paths(pkgs []*packages.Package) []string {
 	var list []string
 	for _, p := range pkgs {
 		path := strings.TrimSuffix(p.PkgPath, "_test")
-		if !strings.HasSuffix(p.ID, ".test") && !slices.Contains(list, path) {
+		if !slices.Contains(list, path) {
 			list = append(list, path)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -29,9 +30,11 @@ func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
 	if len(found) > 0 {
 		sum = count(len(found), "finding") + " in " + count(len(paths(packagesOf(found))), "package")
 	}
-	sum += "; " + count(len(paths(pick(pkgs, sound))), "package") + " looked at"
-	if n := len(paths(pick(pkgs, unsound))); n > 0 {
-		sum += ", " + count(n, "package") + " not"
+	seen := paths(subjects(pkgs))
+	sum += "; " + count(len(seen), "package") + " looked at"
+	unseen := slices.DeleteFunc(paths(pick(pkgs, unsound)), func(path string) bool { return slices.Contains(seen, path) })
+	if len(unseen) > 0 {
+		sum += ", " + count(len(unseen), "package") + " not"
 	}
 	fmt.Fprintln(t.w, sum)
 }
