@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -20,7 +19,7 @@ const (
 	// leader is the key of the lock that all instances try to get.
 	leader = 90210
 	// pooled is where PgBouncer listens.
-	pooled = "postgres://postgres@pgbouncer.internal:6432/%s?pool_mode=transaction&sslmode=disable&default_query_exec_mode=exec"
+	pooled = "postgres://postgres@pgbouncer.internal:6432/?pool_mode=transaction&sslmode=disable&default_query_exec_mode=exec"
 )
 
 // ErrNotHeld says that the server knows nothing of the lock that this instance had.
@@ -29,8 +28,9 @@ var ErrNotHeld = errors.New("the lead was not held by this session")
 // Tunnel dials hosts that only the private network knows.
 type Tunnel func(ctx context.Context, network, address string) (net.Conn, error)
 
-// through makes config's connections go through the tunnel, which resolves names itself.
-func (t Tunnel) through(config *pgx.ConnConfig) {
+// through makes config's connections go to database through the tunnel, which resolves names itself.
+func (t Tunnel) through(config *pgx.ConnConfig, database string) {
+	config.Database = database
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) { return t(ctx, network, address) }
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	// pool_mode is a word to people; the server has no such parameter.
@@ -39,11 +39,11 @@ func (t Tunnel) through(config *pgx.ConnConfig) {
 
 // Lead does the work if no other instance does, on a connection pinned for as long as it lasts.
 func Lead(ctx context.Context, tunnel Tunnel, database string, work func(context.Context) error) (led bool, err error) {
-	config, err := pgxpool.ParseConfig(fmt.Sprintf(pooled, database))
+	config, err := pgxpool.ParseConfig(pooled)
 	if err != nil {
 		return false, err
 	}
-	tunnel.through(config.ConnConfig)
+	tunnel.through(config.ConnConfig, database)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return false, err
@@ -88,11 +88,11 @@ func try(ctx context.Context, q rowQuerier) (mine bool, err error) {
 
 // LeadSQL is Lead with database/sql.
 func LeadSQL(ctx context.Context, tunnel Tunnel, database string, work func(context.Context) error) (led bool, err error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf(pooled, database))
+	config, err := pgx.ParseConfig(pooled)
 	if err != nil {
 		return false, err
 	}
-	tunnel.through(config)
+	tunnel.through(config, database)
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	conn, err := db.Conn(ctx)

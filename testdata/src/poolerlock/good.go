@@ -3,7 +3,6 @@ package poolerlock
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -11,11 +10,11 @@ import (
 // LeadTx goes through PgBouncer too, with a transaction-level lock: PgBouncer leaves a client its
 // server session until the transaction ends, and so does the lock.
 func LeadTx(ctx context.Context, tunnel Tunnel, database string, work func(context.Context) error) (led bool, err error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf(pooled, database))
+	config, err := pgx.ParseConfig(pooled)
 	if err != nil {
 		return false, err
 	}
-	tunnel.through(config)
+	tunnel.through(config, database)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return false, err
@@ -31,15 +30,15 @@ func LeadTx(ctx context.Context, tunnel Tunnel, database string, work func(conte
 }
 
 // direct is where the server itself listens.
-const direct = "postgres://postgres@postgres.internal:5432/%s?sslmode=disable"
+const direct = "postgres://postgres@postgres.internal:5432/?sslmode=disable"
 
 // LeadDirect has a session of its own with the server, for the lock alone.
 func LeadDirect(ctx context.Context, tunnel Tunnel, database string, work func(context.Context) error) (led bool, err error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf(direct, database))
+	config, err := pgx.ParseConfig(direct)
 	if err != nil {
 		return false, err
 	}
-	tunnel.through(config)
+	tunnel.through(config, database)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return false, err
