@@ -19,7 +19,7 @@ var (
 type Print func(ctx context.Context) error
 
 // Deferred defers the unlock before it looks at the answer.
-func Deferred(ctx context.Context, conn *pgx.Conn, lane int64, print Print) (released bool, err error) {
+func Deferred(ctx context.Context, conn *pgx.Conn, lane int64, run Print) (released bool, err error) {
 	var got bool
 	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lane).Scan(&got); err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func Deferred(ctx context.Context, conn *pgx.Conn, lane int64, print Print) (rel
 	if !got {
 		return false, errBusy
 	}
-	return false, print(ctx)
+	return false, run(ctx)
 }
 
 func tryLane(ctx context.Context, conn *sql.Conn, lane int64) (got bool, err error) {
@@ -52,7 +52,7 @@ func freeLane(ctx context.Context, conn *sql.Conn, lane int64) error {
 }
 
 // Refused cleans up where there is nothing to clean up.
-func Refused(ctx context.Context, conn *sql.Conn, lane int64, print Print) error {
+func Refused(ctx context.Context, conn *sql.Conn, lane int64, run Print) error {
 	got, err := tryLane(ctx, conn, lane)
 	if err != nil {
 		return err
@@ -63,12 +63,12 @@ func Refused(ctx context.Context, conn *sql.Conn, lane int64, print Print) error
 		}
 		return errBusy
 	}
-	return errors.Join(print(ctx), freeLane(ctx, conn, lane))
+	return errors.Join(run(ctx), freeLane(ctx, conn, lane))
 }
 
 // Pooled unlocks on whichever connection the pool gives it, which may well be the holder's. The
 // program is told of a taken lane by busy.
-func Pooled(ctx context.Context, db *sql.DB, lane int64, busy func(), print Print) (err error) {
+func Pooled(ctx context.Context, db *sql.DB, lane int64, busy func(), run Print) (err error) {
 	var got bool
 	if err := db.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, lane).Scan(&got); err != nil {
 		return err
@@ -84,11 +84,11 @@ func Pooled(ctx context.Context, db *sql.DB, lane int64, busy func(), print Prin
 		busy()
 		return errBusy
 	}
-	return print(ctx)
+	return run(ctx)
 }
 
 // PooledMySQL is Pooled with a named lock.
-func PooledMySQL(ctx context.Context, db *sql.DB, name string, busy func(), print Print) (err error) {
+func PooledMySQL(ctx context.Context, db *sql.DB, name string, busy func(), run Print) (err error) {
 	var got sql.NullInt64
 	if err := db.QueryRowContext(ctx, `SELECT GET_LOCK(?, 0)`, name).Scan(&got); err != nil {
 		return err
@@ -104,5 +104,5 @@ func PooledMySQL(ctx context.Context, db *sql.DB, name string, busy func(), prin
 		busy()
 		return errBusy
 	}
-	return print(ctx)
+	return run(ctx)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // DeferredAfterCheck defers the unlock once there is a lock.
-func DeferredAfterCheck(ctx context.Context, conn *pgx.Conn, lane int64, print Print) (released bool, err error) {
+func DeferredAfterCheck(ctx context.Context, conn *pgx.Conn, lane int64, run Print) (released bool, err error) {
 	var got bool
 	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lane).Scan(&got); err != nil {
 		return false, err
@@ -23,11 +23,11 @@ func DeferredAfterCheck(ctx context.Context, conn *pgx.Conn, lane int64, print P
 			err = errors.Join(err, scanErr, errNotHeld)
 		}
 	}()
-	return false, print(ctx)
+	return false, run(ctx)
 }
 
 // DeferredGuarded defers the unlock early, and makes it do nothing without the lock.
-func DeferredGuarded(ctx context.Context, conn *pgx.Conn, lane int64, print Print) (released bool, err error) {
+func DeferredGuarded(ctx context.Context, conn *pgx.Conn, lane int64, run Print) (released bool, err error) {
 	var got bool
 	defer func() {
 		if !got {
@@ -44,11 +44,11 @@ func DeferredGuarded(ctx context.Context, conn *pgx.Conn, lane int64, print Prin
 	if !got {
 		return false, errBusy
 	}
-	return false, print(ctx)
+	return false, run(ctx)
 }
 
 // RefusedPlainly leaves a lane alone that it does not have.
-func RefusedPlainly(ctx context.Context, conn *sql.Conn, lane int64, print Print) error {
+func RefusedPlainly(ctx context.Context, conn *sql.Conn, lane int64, run Print) error {
 	got, err := tryLane(ctx, conn, lane)
 	if err != nil {
 		return err
@@ -56,12 +56,12 @@ func RefusedPlainly(ctx context.Context, conn *sql.Conn, lane int64, print Print
 	if !got {
 		return errBusy
 	}
-	return errors.Join(print(ctx), freeLane(ctx, conn, lane))
+	return errors.Join(run(ctx), freeLane(ctx, conn, lane))
 }
 
 // Waiting unlocks after an error of the blocking lock, too: when a timeout and the grant meet, the
 // client gets the error and the session has the lock.
-func Waiting(ctx context.Context, conn *sql.Conn, lane int64, print Print) error {
+func Waiting(ctx context.Context, conn *sql.Conn, lane int64, run Print) error {
 	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lane); err != nil {
 		freeErr := freeLane(ctx, conn, lane)
 		if errors.Is(freeErr, errNotHeld) {
@@ -69,11 +69,11 @@ func Waiting(ctx context.Context, conn *sql.Conn, lane int64, print Print) error
 		}
 		return errors.Join(err, freeErr)
 	}
-	return errors.Join(print(ctx), freeLane(ctx, conn, lane))
+	return errors.Join(run(ctx), freeLane(ctx, conn, lane))
 }
 
 // PinnedMySQL takes and frees a named lock on one connection.
-func PinnedMySQL(ctx context.Context, db *sql.DB, name string, busy func(), print Print) (err error) {
+func PinnedMySQL(ctx context.Context, db *sql.DB, name string, busy func(), run Print) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -94,5 +94,5 @@ func PinnedMySQL(ctx context.Context, db *sql.DB, name string, busy func(), prin
 			err = errors.Join(err, scanErr, errNotHeld)
 		}
 	}()
-	return print(ctx)
+	return run(ctx)
 }

@@ -101,7 +101,7 @@ func TestGoodUnlocksAfterATimeout(t *testing.T) {
 
 // meet lets a second job find the lane taken, in a program whose pool has the holder's connection at
 // hand when that job unlocks. Pools hand out the connection that came back last.
-func meet(t *testing.T, db *sql.DB, job func(busy func(), print Print) error, whilePrinting func()) {
+func meet(t *testing.T, db *sql.DB, job func(busy func(), run Print) error, whilePrinting func()) {
 	err := job(func() { t.Fatal("the first job finds its lane taken") }, func(ctx context.Context) error {
 		holders, err := db.Conn(ctx) // the connection with the lock, in use for something else
 		if err != nil {
@@ -122,7 +122,7 @@ func meet(t *testing.T, db *sql.DB, job func(busy func(), print Print) error, wh
 func TestBadFreesTheHoldersLock(t *testing.T) {
 	s := proof.Postgres(t)
 	db, lane, others := s.DB(), s.NewKey(), 0
-	job := func(busy func(), print Print) error { return Pooled(t.Context(), db, lane, busy, print) }
+	job := func(busy func(), run Print) error { return Pooled(t.Context(), db, lane, busy, run) }
 	meet(t, db, job, func() {
 		s.Hold(lane)() // fails the test when the lane is not free
 		others++
@@ -136,7 +136,7 @@ func TestMySQL(t *testing.T) {
 	s := proof.MariaDB(t)
 	meetOn := func(name string, f func(context.Context, *sql.DB, string, func(), Print) error) (held bool) {
 		db := s.DB()
-		job := func(busy func(), print Print) error { return f(t.Context(), db, name, busy, print) }
+		job := func(busy func(), run Print) error { return f(t.Context(), db, name, busy, run) }
 		meet(t, db, job, func() { held = s.Holder(name).Valid })
 		return held
 	}

@@ -170,7 +170,8 @@ func (s *Server) WantLeaked(key string) Lock {
 	return locks[0]
 }
 
-// WantShutOut fails the test unless a session that asks for key now is told no.
+// WantShutOut fails the test unless a session that asks for key now is told no. Outside a transaction
+// the lock that it asks for would end with the statement, so that there is nothing to give back.
 func (s *Server) WantShutOut(key int64) {
 	s.tb.Helper()
 	var got bool

@@ -147,7 +147,7 @@ func HoldForTest(tb testing.TB, conn *pgxpool.Conn, shard int64) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = release(tb.Context(), conn, shard) // want `pg_advisory_unlock .*Context`
+		_ = release(tb.Context(), conn, shard) // want `pg_advisory_unlock runs in a cleanup`
 	})
 }
 

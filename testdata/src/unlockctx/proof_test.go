@@ -172,8 +172,12 @@ func TestPinned(t *testing.T) {
 	}
 	s.WantFree(proof.Key(shard))
 
-	// lib/pq does send it.
-	shard, _ = stop(s.PQ(), Pinned)
+	// lib/pq does send it; the answer is lost, and the connection with it.
+	db = s.PQ()
+	shard, err = stop(db, Pinned)
+	if !errors.Is(err, context.Canceled) || db.Stats().OpenConnections != 0 {
+		t.Fatalf("stopped with %v and %d connections, want none left", err, db.Stats().OpenConnections)
+	}
 	s.WantFree(proof.Key(shard))
 
 	db = s.DB()
