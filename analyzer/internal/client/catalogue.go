@@ -7,7 +7,7 @@ import (
 
 // libraries are all catalogued packages.
 var libraries = []*library{
-	&sqlLibrary,
+	&sqlLibrary, &sqlDriverLibrary,
 	&pgxLibrary, &pgxpoolLibrary, &pgconnLibrary, &pgxStdlibLibrary,
 	&sqlxLibrary,
 	&gormLibrary, &gormClauseLibrary, &gormV1Library,

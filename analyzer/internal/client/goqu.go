@@ -145,6 +145,4 @@ var goquExecLibrary = library{
 var goquExpLibrary = library{
 	path:  "github.com/doug-martin/goqu/exp",
 	types: typesOf("LiteralExpression SQLFunctionExpression Expression AliasedExpression", Fragment, Unknown),
-	methods: on("LiteralExpression SQLFunctionExpression",
-		nothing("Clone")),
 }

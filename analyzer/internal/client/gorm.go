@@ -18,9 +18,7 @@ var gormQuery = table(
 	in("select", run("Pluck", "sql dest", Chain)),
 	// Conditions given here: the first is the text, the others are its arguments.
 	each("First Last Take Find", func(n string) Method {
-		m := run(n, "dest sql", Chain)
-		m.Slot, m.Args = "where", m.SQL
-		return m
+		return listed(in("where", run(n, "dest sql", Chain))[0])
 	}),
 	// Statements whose text gorm makes from a model; the value may be written to.
 	each("Create Save Delete FirstOrCreate Updates UpdateColumns", func(n string) Method {
@@ -60,6 +58,7 @@ var gormLibrary = library{
 			{Name: "PreparedStmtDB", Kind: Pool, Weak: true},
 			{Name: "PreparedStmtTX", Kind: Tx},
 			{Name: "Tx", Kind: Tx},
+			{Name: "TxCommitter", Kind: Tx}, // embedded in Tx
 		},
 		typesOf("ConnPool TxBeginner Interface", Handle, Unknown),
 		typesOf("ChainInterface ExecInterface CreateInterface", Builder, Unknown),
@@ -76,7 +75,7 @@ var gormLibrary = library{
 		on("DB", gormEnds...),
 		on("DB",
 			clause("Table", "sql args", "from"),
-			clause("Distinct", "sql args", "select"),
+			listed(clause("Distinct", "sql", "select")),
 			clause("InnerJoins", "sql args", "from"),
 			clause("Clauses", "sql", "suffix"),
 			same("WithContext", "ctx"),
@@ -102,7 +101,7 @@ var gormLibrary = library{
 		on("ConnPool", build("PrepareContext", "ctx sql")),
 		on("TxBeginner", derive("BeginTx", "ctx opts", Tx)),
 		on("PreparedStmtDB", derive("BeginTx", "ctx opts", Tx)),
-		on("PreparedStmtTX Tx", gormEnds...),
+		on("PreparedStmtTX TxCommitter", gormEnds...),
 		on("Tx", build("StmtContext", "ctx stmt")),
 		gormGenerics,
 		on("Rows",
@@ -134,7 +133,7 @@ var gormGenerics = table(
 		clause("Or", "sql args", "where"),
 		clause("Not", "sql args", "where"),
 		clause("Select", "sql args", "select"),
-		clause("Distinct", "sql args", "select"),
+		listed(clause("Distinct", "sql", "select")),
 		clause("Having", "sql args", "having"),
 		clause("Table", "sql args", "from"),
 		clause("Group", "sql", "group"),
@@ -145,6 +144,9 @@ var gormGenerics = table(
 	),
 	on("CreateInterface",
 		clause("Where", "sql args", "where"),
+		clause("Or", "sql args", "where"),
+		clause("Not", "sql args", "where"),
+		clause("Having", "sql args", "having"),
 		clause("Select", "sql args", "select"),
 		clause("Table", "sql args", "from"),
 		clause("Limit", "", "limit"),

@@ -187,3 +187,9 @@ func allTypes(groups ...[]Type) []Type {
 	}
 	return out
 }
+
+// listed marks a row whose list begins with the text and goes on with its arguments.
+func listed(m Method) Method {
+	m.Args = m.SQL
+	return m
+}

@@ -4,13 +4,12 @@ package client
 // each of its statements takes a connection from the pool, and Commit and Rollback make it so again
 // (session_tx.go: isAutoCommit).
 
-const xormBuilders = "Engine Session EngineInterface Interface"
+// EngineInterface embeds Interface, which declares the methods.
+const xormBuilders = "Engine Session Interface"
 
 // xormRaw runs raw text given as the first of a list, or what was built when the list is empty.
 func xormRaw(name string, a Answer) Method {
-	m := send(name, "sql", a)
-	m.Args = m.SQL
-	return m
+	return listed(send(name, "sql", a))
 }
 
 var xormLibrary = library{
