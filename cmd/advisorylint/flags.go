@@ -92,7 +92,7 @@ func (o *options) register() {
 	s.StringVar(&o.dir, "C", "", "change to `dir` first")
 	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
 	s.BoolVar(&o.tests, "test", true, "lint test files too")
-	s.BoolVar(&o.debug, "debug", false, "say what was done and how long it took")
+	s.BoolVar(&o.debug, "debug", false, "say how long it took and what could not be followed")
 	s.BoolVar(&o.listFlags, "flags", false, "print the flags as JSON, for go vet")
 	s.Var((*version)(&o.fullVersion), "V", "print the version, for go vet")
 

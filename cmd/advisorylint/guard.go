@@ -10,18 +10,9 @@ import (
 // Drivers run analyzers in goroutines of their own, where main cannot recover. It changes the
 // analyzers themselves, since rules look their requirements up by identity; call it once.
 func guard(rules []*analysis.Analyzer) {
-	seen := map[*analysis.Analyzer]bool{}
-	var visit func([]*analysis.Analyzer)
-	visit = func(list []*analysis.Analyzer) {
-		for _, a := range list {
-			if !seen[a] {
-				seen[a] = true
-				a.Run = guarding(a.Name, a.Run)
-				visit(a.Requires)
-			}
-		}
+	for _, a := range withRequired(rules) {
+		a.Run = guarding(a.Name, a.Run)
 	}
-	visit(rules)
 }
 
 func guarding(name string, run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {

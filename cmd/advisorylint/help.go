@@ -37,7 +37,7 @@ The flags:
 	-test=false   leave test files out
 	-tags LIST    build tags
 	-C DIR        change to this directory first
-	-debug        say how long it took
+	-debug        say how long it took and what could not be followed
 
 The exit code is 0 when nothing was found, 3 when something was, and 1 when something could
 not be looked at.

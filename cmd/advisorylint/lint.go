@@ -16,6 +16,9 @@ func lint(o *options) int {
 	if err == nil && o.json && (o.fix || o.diff) {
 		err = errors.New("-json lists the fixes and applies none: choose it or -fix or -diff")
 	}
+	if err == nil && o.debug {
+		err = talkative(rules)
+	}
 	if err == nil && o.dir != "" {
 		err = os.Chdir(o.dir)
 	}

@@ -88,3 +88,12 @@ func TestGuardedEndsInOneLine(t *testing.T) {
 		t.Errorf("exit %d, want %d", code, exitFailed)
 	}
 }
+
+func TestTalkativeReachesWhatRulesStandOn(t *testing.T) {
+	below := &analysis.Analyzer{Name: "below"}
+	said := below.Flags.Bool("debug", false, "")
+	rule := &analysis.Analyzer{Name: "rule", Requires: []*analysis.Analyzer{below}}
+	if err := talkative([]*analysis.Analyzer{rule}); err != nil || !*said {
+		t.Errorf("debug is %t, error %v", *said, err)
+	}
+}

@@ -37,6 +37,9 @@ func vetVersion(value string) int {
 // vetUnit lints the one package that a .cfg file describes.
 func vetUnit(o *options, config string) int {
 	rules, err := o.selected()
+	if o.debug && err == nil {
+		err = talkative(rules)
+	}
 	if isDependency(config) {
 		// Only facts are wanted, and which rules run does not change them. Neither does a wrong
 		// choice of rules, which the packages asked for complain of: once each, not once a dependency.
@@ -74,32 +77,11 @@ func isDependency(config string) bool {
 	return json.Unmarshal(data, &unit) == nil && unit.VetxOnly
 }
 
-// factsOf gives the analyzers with facts that rules stand on.
-func factsOf(rules []*analysis.Analyzer) []*analysis.Analyzer {
-	var list []*analysis.Analyzer
-	seen := map[*analysis.Analyzer]bool{}
-	var visit func([]*analysis.Analyzer)
-	visit = func(as []*analysis.Analyzer) {
-		for _, a := range as {
-			if seen[a] {
-				continue
-			}
-			seen[a] = true
-			visit(a.Requires)
-			if len(a.FactTypes) > 0 {
-				list = append(list, a)
-			}
-		}
-	}
-	visit(rules)
-	return list
-}
-
 // notForVet are flags that go vet must not pass on: build flags, which it keeps for itself, flags of
 // linting without it, and -fix, which it gives when it wants files to be fixed (go vet -fix -json
 // must not write any).
 var notForVet = map[string]bool{
-	"C": true, "tags": true, "test": true, "debug": true, "fix": true, "flags": true, "V": true,
+	"C": true, "tags": true, "test": true, "fix": true, "flags": true, "V": true,
 }
 
 // vetFlags answers -flags: which flags go vet shall take and pass on.
