@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -29,12 +31,32 @@ func load(o *options) ([]*packages.Package, error) {
 	if err != nil {
 		return nil, errors.New(goMessage(err))
 	}
-	if len(pkgs) == 0 {
-		return nil, fmt.Errorf("%s matches no package", strings.Join(patterns, " "))
+	if len(pkgs) == 0 || nowhere(pkgs) {
+		return nil, fmt.Errorf("%s matches no package%s", strings.Join(patterns, " "), outside())
 	}
 	return pick(pkgs, func(p *packages.Package) bool {
 		return !strings.HasSuffix(p.ID, ".test") // the main package that go test makes
 	}), nil
+}
+
+// nowhere reports whether the only package is go list's complaint of a pattern with dots outside a module.
+func nowhere(pkgs []*packages.Package) bool {
+	return len(pkgs) == 1 && len(pkgs[0].Errors) > 0 &&
+		strings.HasPrefix(pkgs[0].Errors[0].Msg, "pattern ") && outside() != ""
+}
+
+// outside says that there is no module here; "" when there is one.
+func outside() string {
+	out, err := exec.Command("go", "env", "GOMOD", "GOWORK").Output()
+	if err != nil {
+		return ""
+	}
+	for _, file := range strings.Fields(string(out)) {
+		if file != os.DevNull && file != "off" {
+			return ""
+		}
+	}
+	return ": there is no go.mod in this directory or above it"
 }
 
 // goMessage is what the go command said, of an error that tells its exit status first, on one line.

@@ -26,13 +26,16 @@ func newTextPrinter(f *os.File, context int) *textPrinter {
 // print writes the findings, each with the trail that leads to it, and the sum.
 func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
 	t.list(found)
+	seen := paths(subjects(pkgs))
+	unseen := slices.DeleteFunc(paths(pick(pkgs, unsound)), func(path string) bool { return slices.Contains(seen, path) })
+	if len(seen) == 0 && len(unseen) > 0 {
+		return // what went wrong has been said, and there is nothing to add up
+	}
 	sum := "no findings"
 	if len(found) > 0 {
 		sum = count(len(found), "finding") + " in " + count(len(paths(packagesOf(found))), "package")
 	}
-	seen := paths(subjects(pkgs))
 	sum += "; " + count(len(seen), "package") + " looked at"
-	unseen := slices.DeleteFunc(paths(pick(pkgs, unsound)), func(path string) bool { return slices.Contains(seen, path) })
 	if len(unseen) > 0 {
 		sum += ", " + count(len(unseen), "package") + " not"
 	}
