@@ -25,21 +25,18 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 			return nil, err
 		}
 	}
-	if o.diff {
-		for _, t := range p.targets {
-			fmt.Print(unified(relative(t.name), t.old, t.new))
-		}
-		fmt.Fprintln(os.Stderr, p.sum())
-		return found, nil
-	}
+	still := p.left
 	for i, t := range p.targets {
-		if err := replaceFile(t.name, t.new); err != nil {
+		if o.diff {
+			fmt.Print(unified(relative(t.name), t.old, t.new))
+			still = found
+		} else if err := replaceFile(t.name, t.new); err != nil {
 			return nil, fmt.Errorf("%w; %d of %s fixed", err, i, count(len(p.targets), "file"))
 		}
 	}
 	newTextPrinter(os.Stderr, o.context).list(p.left)
 	fmt.Fprintln(os.Stderr, p.sum())
-	return p.left, nil
+	return still, nil
 }
 
 // plan is the fixes that go together.
@@ -77,9 +74,10 @@ func (p *plan) add(f finding) {
 }
 
 // edits gives the edits of f's first fix as offsets into files; nil when there is none that may be
-// applied: no fix, a generated file, one that is not the package's source (cgo's output).
+// applied: no fix, a generated file, one that is not the package's source (cgo's output) or belongs to
+// a module that is not the user's.
 func (p *plan) edits(f finding) []edit {
-	if len(f.diag.SuggestedFixes) == 0 {
+	if foreign := f.pkg.Module != nil && !f.pkg.Module.Main; foreign || len(f.diag.SuggestedFixes) == 0 {
 		return nil
 	}
 	var list []edit
