@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// tools are the paths of the programs that are compared.
+type tools struct {
+	floor, linter string
+}
+
+// build makes both programs in dir, with the same compiler.
+func build(dir string) (tools, error) {
+	gomod, err := output(exec.Command("go", "env", "GOMOD"))
+	if err != nil {
+		return tools{}, err
+	}
+	bench := filepath.Dir(strings.TrimSpace(string(gomod)))
+	t := tools{floor: filepath.Join(dir, "floor"), linter: filepath.Join(dir, "advisorylint")}
+	for _, b := range []struct{ module, pkg, to string }{
+		{bench, "./floor", t.floor},
+		{filepath.Dir(bench), "./cmd/advisorylint", t.linter},
+	} {
+		cmd := exec.Command("go", "build", "-o", b.to, b.pkg)
+		cmd.Dir = b.module
+		if _, err := output(cmd); err != nil {
+			return tools{}, err
+		}
+	}
+	return t, nil
+}
+
+// copyPgx puts pgx's source into dir, where it can be edited, and fetches what it imports: the
+// module cache is read-only and shared.
+func copyPgx(dir string) error {
+	cmd := exec.Command("go", "mod", "download", "-json", "github.com/jackc/pgx/v5@"+pgxVersion)
+	cmd.Dir = os.TempDir() // outside of this module, which does not import pgx
+	out, err := output(cmd)
+	if err != nil {
+		return err
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		return fmt.Errorf("go mod download: %w", err)
+	}
+	if err := copyTree(dir, module.Dir); err != nil {
+		return err
+	}
+	cmd = exec.Command("go", "mod", "download")
+	cmd.Dir = dir
+	_, err = output(cmd)
+	return err
+}
+
+// copyTree copies files so that they can be written, which files of the module cache cannot.
+func copyTree(to, from string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o644)
+	})
+}
+
+// output runs a command and gives what it printed, or an error with all that it said.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, out, complaint.String())
+	}
+	return out, nil
+}
