@@ -9,6 +9,20 @@ const bunQueries = "SelectQuery RawQuery InsertQuery UpdateQuery DeleteQuery Mer
 
 var bunLibrary = library{
 	path: "github.com/uptrace/bun",
+	embedded: map[string]string{
+		"Conn":           "database/sql.Conn",
+		"DeleteQuery":    "whereBaseQuery",
+		"IDB":            "IConn",
+		"InsertQuery":    "whereBaseQuery",
+		"MergeQuery":     "baseQuery",
+		"RawQuery":       "baseQuery",
+		"SelectQuery":    "whereBaseQuery",
+		"Stmt":           "database/sql.Stmt",
+		"Tx":             "database/sql.Tx",
+		"UpdateQuery":    "whereBaseQuery",
+		"ValuesQuery":    "baseQuery",
+		"whereBaseQuery": "baseQuery",
+	},
 	types: allTypes(
 		[]Type{
 			{Name: "DB", Kind: Pool},
@@ -18,7 +32,7 @@ var bunLibrary = library{
 		},
 		typesOf("IDB IConn", Handle, Unknown),
 		// baseQuery declares the methods that all builders share.
-		typesOf(bunQueries+" ValuesQuery baseQuery", Builder, Unknown),
+		typesOf(bunQueries+" ValuesQuery baseQuery whereBaseQuery", Builder, Unknown),
 	),
 	funcs: []Method{
 		derive("NewDB", "handle", Pool),

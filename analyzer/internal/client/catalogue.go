@@ -39,6 +39,7 @@ var catalogue = sync.OnceValue(func() *index {
 
 func (ix *index) add(lib *library) {
 	for _, t := range lib.types {
+		t.Embeds = lib.embeds(t.Name)
 		t.Name = lib.path + "." + t.Name
 		if _, dup := ix.types[t.Name]; dup {
 			panic("client: two rows for type " + t.Name)
@@ -68,9 +69,20 @@ func TypeOf(name string) (Type, bool) {
 	return t, ok
 }
 
-// MethodOf gives the row of a method by its receiver's TypeName, nil when there is none. The
-// receiver is the type that declares the method, not one that embeds it.
-func MethodOf(recv, name string) *Method { return catalogue().methods[methodKey{recv, name}] }
+// MethodOf gives the row of a method by a TypeName of the type that declares it, or of one that
+// embeds that type; nil when there is none. The row's Recv is the declaring type.
+func MethodOf(recv, name string) *Method {
+	ix := catalogue()
+	if m := ix.methods[methodKey{recv, name}]; m != nil {
+		return m
+	}
+	for _, e := range ix.types[recv].Embeds {
+		if m := MethodOf(e, name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
 
 // FuncOf gives the row of a package-level function by the name that FuncName gives, nil when
 // there is none.

@@ -115,3 +115,23 @@ func TestOfRefusesOtherParameters(t *testing.T) {
 		t.Errorf("Of gives %+v for pgx v3's Exec", m)
 	}
 }
+
+// A method is found from a type that promotes it, too.
+func TestMethodOfFindsPromotedMethods(t *testing.T) {
+	for _, c := range []struct{ recv, name, declared string }{
+		{"github.com/jmoiron/sqlx.DB", "ExecContext", "database/sql.DB"},
+		{"github.com/jmoiron/sqlx.Conn", "Close", "database/sql.Conn"},
+		{"github.com/uptrace/bun.IDB", "QueryRowContext", "github.com/uptrace/bun.IConn"},
+		{"entgo.io/ent/dialect.Tx", "Commit", "database/sql/driver.Tx"},
+		{"github.com/go-pg/pg.Conn", "Exec", "github.com/go-pg/pg.baseDB"},
+		{"github.com/jmoiron/sqlx.DB", "Get", "github.com/jmoiron/sqlx.DB"},
+	} {
+		m := MethodOf(c.recv, c.name)
+		if m == nil || m.Recv != c.declared {
+			t.Errorf("MethodOf(%s, %s) = %+v, want a row of %s", c.recv, c.name, m, c.declared)
+		}
+	}
+	if m := MethodOf("github.com/jmoiron/sqlx.DB", "Commit"); m != nil {
+		t.Errorf("sqlx.DB has no Commit, yet there is %+v", m)
+	}
+}

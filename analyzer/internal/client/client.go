@@ -39,6 +39,8 @@ type Type struct {
 	Name string
 	Role Role
 	Kind Kind // the kind every handle of this type has, unless where it came from says otherwise
+	// Embeds are the names of the catalogued types whose methods this one promotes.
+	Embeds []string
 	// Weak: the kind is only a default; provenance (a Begin, a callback) overrides it: *gorm.DB.
 	Weak bool
 }

@@ -12,6 +12,12 @@ var entSend = []Method{
 
 var entLibrary = library{
 	path: "entgo.io/ent/dialect",
+	embedded: map[string]string{
+		"DebugDriver": "Driver",
+		"DebugTx":     "Tx",
+		"Driver":      "ExecQuerier",
+		"Tx":          "database/sql/driver.Tx ExecQuerier",
+	},
 	types: []Type{
 		{Name: "Driver", Kind: Pool, Weak: true}, // a transaction implements it too
 		{Name: "Tx", Kind: Tx},
@@ -42,6 +48,12 @@ var entLibrary = library{
 
 var entSQLLibrary = library{
 	path: "entgo.io/ent/dialect/sql",
+	embedded: map[string]string{
+		"Conn":   "ExecQuerier",
+		"Driver": "Conn",
+		"Rows":   "ColumnScanner",
+		"Tx":     "database/sql/driver.Tx Conn",
+	},
 	types: []Type{
 		{Name: "Driver", Kind: Pool},
 		{Name: "Tx", Kind: Tx},

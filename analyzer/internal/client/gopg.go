@@ -19,6 +19,10 @@ var gopgSend = []Method{
 
 var gopgLibrary = library{
 	path: "github.com/go-pg/pg",
+	embedded: map[string]string{
+		"Conn": "baseDB",
+		"DB":   "baseDB",
+	},
 	types: []Type{
 		{Name: "DB", Kind: Pool},
 		{Name: "Conn", Kind: Conn},

@@ -143,6 +143,11 @@ var goquExecLibrary = library{
 
 // goquExpLibrary is the fragments that goqu.L and goqu.Func make.
 var goquExpLibrary = library{
-	path:  "github.com/doug-martin/goqu/exp",
+	path: "github.com/doug-martin/goqu/exp",
+	embedded: map[string]string{
+		"AliasedExpression":     "Expression",
+		"LiteralExpression":     "Expression",
+		"SQLFunctionExpression": "Expression",
+	},
 	types: typesOf("LiteralExpression SQLFunctionExpression Expression AliasedExpression", Fragment, Unknown),
 }

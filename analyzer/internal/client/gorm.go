@@ -52,6 +52,14 @@ var gormEnds = []Method{
 
 var gormLibrary = library{
 	path: "gorm.io/gorm",
+	embedded: map[string]string{
+		"ChainInterface":  "ExecInterface",
+		"CreateInterface": "ExecInterface",
+		"Interface":       "CreateInterface",
+		"PreparedStmtDB":  "ConnPool",
+		"PreparedStmtTX":  "Tx",
+		"Tx":              "ConnPool TxCommitter",
+	},
 	types: allTypes(
 		[]Type{
 			{Name: "DB", Kind: Pool, Weak: true},

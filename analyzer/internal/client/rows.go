@@ -9,6 +9,21 @@ type library struct {
 	types   []Type
 	funcs   []Method
 	methods []Method
+	// embedded lists the catalogued types that a type embeds: "DB Conn" of the same package, or full
+	// names.
+	embedded map[string]string
+}
+
+// embeds gives the full names of what a type embeds.
+func (l *library) embeds(name string) []string {
+	var out []string
+	for _, e := range strings.Fields(l.embedded[name]) {
+		if !strings.Contains(e, ".") {
+			e = l.path + "." + e
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // parameters names, per word of a parameter list in the tables, the field that gets the

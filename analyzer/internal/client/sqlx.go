@@ -4,6 +4,15 @@ package client
 // repeat them; what is not here is found at the embedded type.
 var sqlxLibrary = library{
 	path: "github.com/jmoiron/sqlx",
+	embedded: map[string]string{
+		"Conn":       "database/sql.Conn",
+		"DB":         "database/sql.DB",
+		"Ext":        "Execer Queryer",
+		"ExtContext": "ExecerContext QueryerContext",
+		"Rows":       "database/sql.Rows",
+		"Stmt":       "database/sql.Stmt",
+		"Tx":         "database/sql.Tx",
+	},
 	types: allTypes(
 		[]Type{
 			{Name: "DB", Kind: Pool},

@@ -12,6 +12,17 @@ var squirrelStarts = table(
 
 var squirrelLibrary = library{
 	path: "github.com/Masterminds/squirrel",
+	embedded: map[string]string{
+		"BaseRunner":      "Execer Queryer",
+		"DBProxy":         "Execer Preparer QueryRower Queryer",
+		"DBProxyBeginner": "DBProxy",
+		"DBProxyContext":  "Execer PreparerContext QueryRower Queryer",
+		"PreparerContext": "Preparer",
+		"Row":             "RowScanner",
+		"Runner":          "Execer QueryRower Queryer",
+		"RunnerContext":   "ExecerContext QueryRowerContext QueryerContext Runner",
+		"StdSqlCtx":       "StdSql",
+	},
 	types: allTypes(
 		typesOf(squirrelBuilders+" StatementBuilderType CaseBuilder", Builder, Unknown),
 		typesOf("Sqlizer", Fragment, Unknown),

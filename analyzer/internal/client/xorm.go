@@ -14,6 +14,10 @@ func xormRaw(name string, a Answer) Method {
 
 var xormLibrary = library{
 	path: "xorm.io/xorm",
+	embedded: map[string]string{
+		"EngineGroup":     "Engine",
+		"EngineInterface": "Interface",
+	},
 	types: []Type{
 		{Name: "Engine", Kind: Pool},
 		{Name: "EngineGroup", Kind: Pool},

@@ -364,3 +364,46 @@ func TestOldPgxIsRefused(t *testing.T) {
 	}
 	t.Error("pgx v3 is not loaded")
 }
+
+// A type's row names every catalogued type that the type embeds, so that promoted methods are found.
+func TestEmbeddedTypesAreNamed(t *testing.T) {
+	libs := load(t)
+	rows, _ := client.All()
+	for _, row := range rows {
+		path, name := split(row.Name)
+		obj := libs[path].newest.Scope().Lookup(name)
+		if obj == nil {
+			continue // of an older version
+		}
+		got := slices.Sorted(slices.Values(row.Embeds))
+		want := embedded(obj.Type().Underlying())
+		if !slices.Equal(got, want) {
+			t.Errorf("%s embeds %v, its row says %v", row.Name, want, got)
+		}
+	}
+}
+
+// embedded gives the catalogued types that a struct or an interface embeds, sorted.
+func embedded(typ types.Type) []string {
+	var all []types.Type
+	switch u := typ.(type) {
+	case *types.Struct:
+		for f := range u.Fields() {
+			if f.Embedded() {
+				all = append(all, f.Type())
+			}
+		}
+	case *types.Interface:
+		all = slices.Collect(u.EmbeddedTypes())
+	}
+	var names []string
+	for _, e := range all {
+		if name := client.TypeName(e); name != "" {
+			if _, ok := client.TypeOf(name); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
