@@ -1,0 +1,181 @@
+// Package gate decides, from imports, imported facts and string literals alone, whether a package
+// can matter to the lock rules. One that cannot costs nothing beyond type checking: no SSA is
+// built for it.
+package gate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+)
+
+// Reason says why a package matters.
+type Reason uint8
+
+const (
+	Closed   Reason = iota
+	Locks           // its own text names a lock function, or it embeds SQL files
+	Callers         // it calls functions that are known to lock, or to make handles
+	Wrappers        // it forwards SQL text, or makes contexts, for others
+)
+
+// Known reports whether a fact about a function of another package was imported.
+type Known func(*types.Func) bool
+
+// Of looks at a package.
+func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Reason {
+	lib := client.Library(client.Path(pkg.Path()))
+	if mentions(files) {
+		return Locks
+	}
+	if lib || standard(pkg.Path()) {
+		return Closed
+	}
+	if calls(pkg, info, known) {
+		return Callers
+	}
+	if wraps(pkg, files, info) {
+		return Wrappers
+	}
+	return Closed
+}
+
+// standard reports whether a package is of the standard library, whose functions the engine knows.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && stdRoots[first]
+}
+
+var stdRoots = func() map[string]bool {
+	m := map[string]bool{}
+	for _, s := range strings.Fields(`archive bufio bytes cmp compress container context crypto database debug embed encoding
+		errors expvar flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime
+		slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak internal cmd`) {
+		m[s] = true
+	}
+	return m
+}()
+
+// mentions reports whether a literal could be lock text, or a file embeds SQL.
+func mentions(files []*ast.File) bool {
+	for _, f := range files {
+		if embeds(f) {
+			return true
+		}
+		found := false
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && len(lit.Value) > 8 && sqltext.Mentions(lit.Value) {
+				found = true
+			}
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// embeds reports whether a file has a go:embed directive for SQL.
+func embeds(f *ast.File) bool {
+	for _, g := range f.Comments {
+		for _, c := range g.List {
+			if strings.HasPrefix(c.Text, "//go:embed ") && strings.Contains(c.Text, "sql") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// calls reports whether the package uses a function of which a fact is known.
+func calls(pkg *types.Package, info *types.Info, known Known) bool {
+	for _, obj := range info.Uses {
+		if f, ok := obj.(*types.Func); ok && f.Pkg() != nil && f.Pkg() != pkg && !standard(f.Pkg().Path()) && known(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// wraps reports whether the package has a function that sends text it is given to a client, or
+// that makes a context for its caller.
+func wraps(pkg *types.Package, files []*ast.File, info *types.Info) bool {
+	imports := false
+	for _, p := range pkg.Imports() {
+		imports = imports || client.Imports(client.Path(p.Path()))
+	}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			obj, ok := info.Defs[fn.Name].(*types.Func)
+			if !ok {
+				continue
+			}
+			if makesContext(obj.Signature()) || imports && forwards(fn, obj.Signature(), info) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makesContext reports whether a function takes a context and gives one back.
+func makesContext(sig *types.Signature) bool {
+	return hasContext(sig.Params()) && hasContext(sig.Results())
+}
+
+func hasContext(t *types.Tuple) bool {
+	for v := range t.Variables() {
+		if n, ok := types.Unalias(v.Type()).(*types.Named); ok && n.Obj().Name() == "Context" && n.Obj().Pkg() != nil &&
+			n.Obj().Pkg().Path() == "context" {
+			return true
+		}
+	}
+	return false
+}
+
+// forwards reports whether a function with a string parameter passes a text that is not constant
+// to a client.
+func forwards(fn *ast.FuncDecl, sig *types.Signature, info *types.Info) bool {
+	takes := false
+	for v := range sig.Params().Variables() {
+		if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+			takes = true
+		}
+	}
+	if !takes {
+		return false
+	}
+	found := false
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		callee, ok := info.Uses[sel.Sel].(*types.Func)
+		if !ok {
+			return true
+		}
+		m := client.Of(callee)
+		if m == nil {
+			m = client.Shape(callee.Name(), callee.Signature())
+		}
+		if m != nil && m.SQL >= 0 && m.SQL < len(call.Args) && info.Types[call.Args[m.SQL]].Value == nil {
+			found = true
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,99 @@
+// Package lockflow is the engine's analyzer, the only one with facts: it follows the functions of a
+// package that can matter and gives the rules the events that they judge. The stages are packages
+// of their own, and data flows one way: gate, SSA, symexec (with summary), lockstate, events.
+package lockflow
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"runtime/debug"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// Analyzer computes a package's lock events. It reports nothing itself.
+var Analyzer = &analysis.Analyzer{
+	Name:             "lockflow",
+	Doc:              "find what a package does with distributed locks, for the rules\n\nIt reports nothing.",
+	URL:              "https://github.com/advisorylint/advisorylint/blob/main/docs/design.md",
+	Run:              run,
+	RunDespiteErrors: false,
+	ResultType:       reflect.TypeFor[*Result](),
+	FactTypes:        []analysis.Fact{(*FuncFact)(nil), (*VarFact)(nil)},
+}
+
+// debugging prints what is normally silent: functions whose analysis failed.
+var debugging bool
+
+func init() {
+	Analyzer.Flags.BoolVar(&debugging, "debug", false, "print functions that could not be followed")
+}
+
+// FuncFact is what other packages need to know of a function.
+type FuncFact struct {
+	Summary *summary.Summary
+	// Closures are the summaries of function literals that the function hands out, by key.
+	Closures []NamedSummary
+}
+
+// NamedSummary is the summary of a function that is known by its key only.
+type NamedSummary struct {
+	Key     string
+	Summary *summary.Summary
+}
+
+func (*FuncFact) AFact() {}
+
+func (f *FuncFact) String() string {
+	return fmt.Sprintf("lockflow(%d outcomes)", len(f.Summary.Outcomes))
+}
+
+// VarFact is the value of a package variable that is set once.
+type VarFact struct{ Value *term.Term }
+
+func (*VarFact) AFact() {}
+
+func (f *VarFact) String() string { return "lockflow(" + f.Value.Key() + ")" }
+
+func run(pass *analysis.Pass) (any, error) {
+	res := &Result{}
+	known := func(fn fnObject) bool { return pass.ImportObjectFact(fn.Origin(), new(FuncFact)) }
+	if gate.Of(pass.Pkg, pass.Files, pass.TypesInfo, known) == gate.Closed {
+		return res, nil
+	}
+	w := newWorld(pass)
+	defer w.close()
+	b := newBuilder(pass, w)
+	for _, fn := range w.roots() {
+		guard(pass, fn.String(), func() {
+			run := w.follow(fn)
+			if run == nil {
+				return
+			}
+			found := lockstate.Judge(&provenance.Reader{Fields: w.stores}, run, lockstate.Options{Pooler: w.pooler})
+			b.add(found)
+			w.summaries[fn] = symexec.Summarise(run)
+		})
+	}
+	guard(pass, "facts", func() { w.export() })
+	res.Events = b.events()
+	return res, nil
+}
+
+// guard keeps a fault in one function from ending the analysis of the others.
+func guard(pass *analysis.Pass, what string, f func()) {
+	defer func() {
+		if r := recover(); r != nil && debugging {
+			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s: %v\n%s", pass.Pkg.Path(), what, r, debug.Stack())
+		}
+	}()
+	f()
+}

@@ -1,0 +1,199 @@
+package lockflow
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// maxInit is how many instructions of package initialisation are followed.
+const maxInit = 20000
+
+// setGlobals finds the package variables that are set once, by their declaration, and what they
+// hold: text, maps and structs of text, embedded files.
+func (w *world) setGlobals() {
+	w.globals = map[string]*term.Term{}
+	changed := w.reassigned()
+	init := w.pkg.Func("init")
+	if init != nil && instructions(init) <= maxInit {
+		if run := symexec.Follow(w, init); run != nil && len(run.Paths) > 0 {
+			p := run.Paths[len(run.Paths)-1]
+			for _, st := range p.Stores {
+				if name, ok := constantPlace(p, st.Loc); ok && !changed[name] && worthKeeping(st.Val) {
+					w.globals[placeKey(p, st.Loc, name)] = st.Val
+				}
+			}
+		}
+	}
+	w.runs = map[*ssa.Function]*symexec.Run{} // made before the globals were known
+	clear(w.summaries)
+	w.embedded()
+}
+
+func instructions(fn *ssa.Function) int {
+	n := 0
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs)
+	}
+	return n
+}
+
+// worthKeeping reports whether a variable's value can be SQL text or a statement.
+func worthKeeping(t *term.Term) bool {
+	if _, ok := t.StrVal(); ok {
+		return true
+	}
+	switch t.Op {
+	case term.Concat, term.Stmt, term.Closure, term.Func:
+		return true
+	case term.Const:
+		return !t.IsNil()
+	}
+	return false
+}
+
+// constantPlace names the variable that a location belongs to: the variable itself, a field of it,
+// or an element of the map or slice that it was given.
+func constantPlace(p *symexec.Path, loc *term.Term) (string, bool) {
+	root := loc.Root()
+	if root.Op == term.Global {
+		return root.Str, true
+	}
+	for _, st := range p.Stores {
+		if st.Loc.Op == term.Global && term.Equal(st.Val, root) {
+			return st.Loc.Str, true
+		}
+	}
+	return "", false
+}
+
+// placeKey is the key under which symexec asks for a location.
+func placeKey(p *symexec.Path, loc *term.Term, name string) string {
+	if loc.Op == term.Global {
+		return name
+	}
+	root := loc.Root()
+	if root.Op == term.Cell { // through the variable: the element of what it loads
+		through := term.New(term.Load, "", "", "", term.New(term.Global, name, "", ""))
+		loc = loc.Map(func(t *term.Term) *term.Term {
+			if term.Equal(t, root) {
+				return through
+			}
+			return t
+		})
+	}
+	return loc.Key()
+}
+
+// reassigned are the variables that something other than the package's initialisation may change.
+func (w *world) reassigned() map[string]bool {
+	out := map[string]bool{}
+	for _, fn := range w.fns {
+		inInit := fn.Name() == "init" && fn.Synthetic != ""
+		for _, b := range fn.Blocks {
+			for _, in := range b.Instrs {
+				for _, op := range in.Operands(nil) {
+					g, ok := (*op).(*ssa.Global)
+					if ok && !readsOnly(in, inInit) {
+						out[g.Pkg.Pkg.Path()+"."+g.Name()] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// readsOnly reports whether an instruction with a variable's address as operand leaves it alone.
+func readsOnly(in ssa.Instruction, inInit bool) bool {
+	switch in := in.(type) {
+	case *ssa.UnOp:
+		if in.Op != token.MUL {
+			return false
+		}
+		if inInit || in.Referrers() == nil {
+			return true
+		}
+		for _, r := range *in.Referrers() {
+			if _, ok := r.(*ssa.MapUpdate); ok {
+				return false
+			}
+		}
+		return true
+	case *ssa.FieldAddr, *ssa.IndexAddr:
+		if inInit {
+			return true
+		}
+		if refs := in.(ssa.Value).Referrers(); refs != nil {
+			for _, r := range *refs {
+				if _, ok := r.(*ssa.Store); ok {
+					return false
+				}
+			}
+		}
+		return true
+	case *ssa.Store:
+		return inInit
+	case *ssa.DebugRef:
+		return true
+	}
+	return inInit
+}
+
+// embedded reads the files of go:embed variables that are strings or bytes.
+func (w *world) embedded() {
+	for _, f := range w.pass.Files {
+		dir := filepath.Dir(w.pass.Fset.Position(f.Package).Filename)
+		for _, d := range f.Decls {
+			gen, ok := d.(*ast.GenDecl)
+			if !ok || gen.Tok != token.VAR {
+				continue
+			}
+			for _, s := range gen.Specs {
+				vs := s.(*ast.ValueSpec)
+				doc := vs.Doc
+				if doc == nil {
+					doc = gen.Doc
+				}
+				if name := embedName(doc); name != "" && len(vs.Names) == 1 {
+					w.embed(vs.Names[0], filepath.Join(dir, name))
+				}
+			}
+		}
+	}
+}
+
+func embedName(doc *ast.CommentGroup) string {
+	if doc == nil {
+		return ""
+	}
+	for _, c := range doc.List {
+		if arg, ok := strings.CutPrefix(c.Text, "//go:embed "); ok {
+			arg = strings.TrimSpace(arg)
+			if !strings.ContainsAny(arg, " *?[") {
+				return strings.Trim(arg, "\"`")
+			}
+		}
+	}
+	return ""
+}
+
+func (w *world) embed(id *ast.Ident, file string) {
+	v, ok := w.pass.TypesInfo.Defs[id].(*types.Var)
+	if !ok || w.pass.ReadFile == nil {
+		return
+	}
+	if _, ok := v.Type().Underlying().(*types.Struct); ok {
+		return // embed.FS
+	}
+	if data, err := w.pass.ReadFile(file); err == nil && len(data) <= 64<<10 {
+		w.globals[v.Pkg().Path()+"."+v.Name()] = term.Str(string(data))
+	}
+}

@@ -1,0 +1,240 @@
+package lockflow
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// maxHelper is how many instructions a function may have to be followed for its result alone.
+const maxHelper = 150
+
+// roots are the declared functions that reach a server, in source order: by a call that the
+// catalogue knows, by one of a known shape, or through another function that does.
+func (w *world) roots() []*ssa.Function {
+	w.active = map[*ssa.Function]bool{}
+	names := map[string]bool{} // methods that are active, for calls through interfaces
+	for changed := true; changed; {
+		changed = false
+		for _, fn := range w.fns {
+			if !w.active[fn] && w.reaches(fn, names) {
+				w.active[fn], changed = true, true
+				if fn.Signature.Recv() != nil {
+					names[fn.Name()] = true
+				}
+				if p := fn.Parent(); p != nil && !w.active[p] {
+					w.active[p] = true
+				}
+			}
+		}
+	}
+	var out []*ssa.Function
+	for _, fn := range w.fns {
+		if w.active[fn] && fn.Parent() == nil && fn.Synthetic == "" {
+			out = append(out, fn)
+		}
+	}
+	return out
+}
+
+func (w *world) reaches(fn *ssa.Function, names map[string]bool) bool {
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			c, ok := in.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			common := c.Common()
+			if common.IsInvoke() {
+				name := common.Method.Name()
+				if names[name] || client.Of(common.Method) != nil || client.Shape(name, common.Signature()) != nil ||
+					w.importedMethod(common.Value.Type(), name) {
+					return true
+				}
+				continue
+			}
+			callee := common.StaticCallee()
+			if callee == nil {
+				continue
+			}
+			if o := callee.Origin(); o != nil {
+				callee = o
+			}
+			if w.active[callee] {
+				return true
+			}
+			if obj, ok := callee.Object().(*types.Func); ok && (client.Of(obj) != nil || obj.Pkg() != w.pass.Pkg && w.Imported(obj) != nil) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// importedMethod reports whether an interface of the program has an implementation with a fact in
+// an imported package.
+func (w *world) importedMethod(iface types.Type, name string) bool {
+	n, ok := types.Unalias(iface).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || !w.program(n.Obj().Pkg()) {
+		return false
+	}
+	return len(w.Implementers(iface, name)) > 0
+}
+
+// export writes the facts of the functions and variables that other packages can use.
+func (w *world) export() {
+	for _, fn := range w.fns {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg {
+			continue
+		}
+		s := w.summaries[fn]
+		if s == nil && helpful(fn) {
+			guard(w.pass, fn.String(), func() { s = w.Summary(fn) })
+		}
+		if s == nil || !telling(s) {
+			continue
+		}
+		w.pass.ExportObjectFact(obj, &FuncFact{Summary: s, Closures: w.closuresOf(s)})
+	}
+	w.exportGlobals()
+}
+
+func (w *world) exportGlobals() {
+	scope := w.pass.Pkg.Scope()
+	for _, name := range scope.Names() {
+		v, ok := scope.Lookup(name).(*types.Var)
+		if !ok || !v.Exported() {
+			continue
+		}
+		if t := w.globals[v.Pkg().Path()+"."+name]; t != nil && (t.Op == term.Const || t.Op == term.Concat) {
+			w.pass.ExportObjectFact(v, &VarFact{Value: t})
+		}
+	}
+}
+
+// helpful reports whether a function is worth following for its result: a small one that gives a
+// text, a context, a function or a handle.
+func helpful(fn *ssa.Function) bool {
+	if len(fn.Blocks) == 0 || instructions(fn) > maxHelper {
+		return false
+	}
+	r := fn.Signature.Results()
+	for v := range r.Variables() {
+		switch t := v.Type().Underlying().(type) {
+		case *types.Signature:
+			return true
+		case *types.Basic:
+			if t.Info()&types.IsString != 0 {
+				return true
+			}
+		case *types.Interface:
+			if client.TypeName(v.Type()) == "context.Context" {
+				return true
+			}
+			if _, ok := client.TypeOf(client.TypeName(v.Type())); ok {
+				return true
+			}
+		case *types.Pointer, *types.Struct:
+			if carriesHandle(v.Type(), 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carriesHandle reports whether a type is a handle, or a struct with one or with an interface in it.
+func carriesHandle(t types.Type, depth int) bool {
+	if row, ok := client.TypeOf(client.TypeName(t)); ok && row.Kind != client.Unknown {
+		return true
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok || depth > 1 {
+		return false
+	}
+	for f := range st.Fields() {
+		if types.IsInterface(f.Type()) || carriesHandle(f.Type(), depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// telling reports whether a summary says more than nothing.
+func telling(s *summary.Summary) bool {
+	for _, o := range s.Outcomes {
+		if len(o.Effects) > 0 || len(o.Stores) > 0 || o.Exits {
+			return true
+		}
+		for _, r := range o.Results {
+			switch r.Op {
+			case term.Opaque:
+			case term.Const:
+				if _, ok := r.StrVal(); ok {
+					return true
+				}
+			case term.Result, term.Call:
+				if known(r) {
+					return true
+				}
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func known(t *term.Term) bool {
+	return t.Has(func(x *term.Term) bool {
+		if x.Op == term.Param || x.Op == term.Free {
+			return true
+		}
+		_, made := symexec.MadeKind(x)
+		return made || x.Op == term.Call && (x.Str == "context.Background" || x.Str == "context.WithoutCancel")
+	})
+}
+
+// closuresOf are the summaries of the function literals that a summary mentions, and of those that
+// they mention.
+func (w *world) closuresOf(s *summary.Summary) []NamedSummary {
+	var out []NamedSummary
+	seen := map[string]bool{}
+	var visit func(*summary.Summary)
+	look := func(t *term.Term) {
+		if t == nil {
+			return
+		}
+		t.Walk(func(x *term.Term) bool {
+			if (x.Op == term.Closure || x.Op == term.Func || x.Op == term.Bound) && !seen[x.Str] {
+				seen[x.Str] = true
+				if c := w.Closure(x.Str); c != nil && len(out) < 8 {
+					out = append(out, NamedSummary{x.Str, c})
+					visit(c)
+				}
+			}
+			return true
+		})
+	}
+	visit = func(s *summary.Summary) {
+		for _, o := range s.Outcomes {
+			for _, r := range o.Results {
+				look(r)
+			}
+			for _, st := range o.Stores {
+				look(st.Val)
+			}
+		}
+	}
+	visit(s)
+	return out
+}

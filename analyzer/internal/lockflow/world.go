@@ -1,0 +1,338 @@
+package lockflow
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+type fnObject = *types.Func
+
+// maxImplementers is how many types behind an interface are told apart; beyond it a call through
+// the interface is unknown.
+const maxImplementers = 3
+
+// world is the program around the functions of one package, as symexec asks for it.
+type world struct {
+	pass      *analysis.Pass
+	pkg       *ssa.Package
+	fns       []*ssa.Function // source functions and literals, in source order
+	byKey     map[string]*ssa.Function
+	stores    *stores.Index
+	summaries map[*ssa.Function]*summary.Summary
+	busy      map[*ssa.Function]bool
+	runs      map[*ssa.Function]*symexec.Run
+	imported  map[*types.Func]*FuncFact
+	closures  map[string]*summary.Summary
+	externals map[string]*types.Func
+	types     map[string]*types.Named
+	globals   map[string]*term.Term
+	active    map[*ssa.Function]bool
+	poolerDSN int8
+}
+
+func newWorld(pass *analysis.Pass) *world {
+	w := &world{pass: pass, byKey: map[string]*ssa.Function{}, summaries: map[*ssa.Function]*summary.Summary{},
+		busy: map[*ssa.Function]bool{}, runs: map[*ssa.Function]*symexec.Run{}, imported: map[*types.Func]*FuncFact{},
+		closures: map[string]*summary.Summary{}, externals: map[string]*types.Func{}}
+	w.build()
+	w.stores = stores.New(pass.Pkg, w.fns)
+	w.setGlobals()
+	return w
+}
+
+func (w *world) close() { w.pkg, w.fns = nil, nil }
+
+// build makes the package's SSA form, and of what it imports the declarations only.
+func (w *world) build() {
+	prog := ssa.NewProgram(w.pass.Fset, ssa.BuilderMode(0))
+	seen := map[*types.Package]bool{}
+	var declare func(*types.Package)
+	declare = func(p *types.Package) {
+		if seen[p] {
+			return
+		}
+		seen[p] = true
+		prog.CreatePackage(p, nil, nil, true)
+	}
+	for _, p := range w.pass.Pkg.Imports() {
+		declare(p)
+	}
+	w.pkg = prog.CreatePackage(w.pass.Pkg, w.pass.Files, w.pass.TypesInfo, false)
+	w.pkg.Build()
+	var add func(fn *ssa.Function)
+	add = func(fn *ssa.Function) {
+		w.fns = append(w.fns, fn)
+		w.byKey[symexec.FuncKey(fn)] = fn
+		for _, a := range fn.AnonFuncs {
+			add(a)
+		}
+	}
+	for _, f := range w.pass.Files {
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				if obj, ok := w.pass.TypesInfo.Defs[d.Name].(*types.Func); ok {
+					if fn := prog.FuncValue(obj); fn != nil {
+						add(fn)
+					}
+				}
+			}
+		}
+	}
+	if init := w.pkg.Func("init"); init != nil {
+		add(init)
+	}
+}
+
+// follow runs symexec over fn, once.
+func (w *world) follow(fn *ssa.Function) *symexec.Run {
+	if r, ok := w.runs[fn]; ok {
+		return r
+	}
+	if w.busy[fn] || len(fn.Blocks) == 0 {
+		return nil
+	}
+	w.busy[fn] = true
+	defer delete(w.busy, fn)
+	r := symexec.Follow(w, fn)
+	w.runs[fn] = r
+	return r
+}
+
+// Summary implements symexec.World. A function that is being followed already calls itself: what it
+// does then is unknown.
+func (w *world) Summary(fn *ssa.Function) *summary.Summary {
+	if s, ok := w.summaries[fn]; ok {
+		return s
+	}
+	if fn.Pkg != w.pkg && fn.Pkg != nil {
+		return nil
+	}
+	r := w.follow(fn)
+	if r == nil {
+		return nil
+	}
+	s := symexec.Summarise(r)
+	w.summaries[fn] = s
+	return s
+}
+
+// Imported implements symexec.World.
+func (w *world) Imported(fn *types.Func) *summary.Summary {
+	fn = fn.Origin()
+	f, ok := w.imported[fn]
+	if !ok {
+		got := new(FuncFact)
+		if fn.Pkg() != w.pass.Pkg && w.pass.ImportObjectFact(fn, got) {
+			f = got
+			for _, c := range got.Closures {
+				w.closures[c.Key] = c.Summary
+			}
+		}
+		w.imported[fn] = f
+		w.externals[fn.FullName()] = fn
+	}
+	if f == nil {
+		return nil
+	}
+	return f.Summary
+}
+
+// Closure implements symexec.World.
+func (w *world) Closure(key string) *summary.Summary {
+	if fn := w.byKey[key]; fn != nil {
+		return w.Summary(fn)
+	}
+	if s := w.closures[key]; s != nil {
+		return s
+	}
+	if fn := w.externals[key]; fn != nil {
+		return w.Imported(fn)
+	}
+	return nil
+}
+
+// Note implements symexec.World.
+func (w *world) Note(fn *types.Func) { w.externals[fn.FullName()] = fn }
+
+// Global implements symexec.World.
+func (w *world) Global(name string) *term.Term {
+	if t, ok := w.globals[name]; ok {
+		return t
+	}
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return nil
+	}
+	var out *term.Term
+	for _, p := range w.pass.Pkg.Imports() {
+		if p.Path() != name[:i] {
+			continue
+		}
+		if v, ok := p.Scope().Lookup(name[i+1:]).(*types.Var); ok {
+			f := new(VarFact)
+			if w.pass.ImportObjectFact(v, f) {
+				out = f.Value
+			}
+		}
+	}
+	w.globals[name] = out
+	return out
+}
+
+// Method implements symexec.World.
+func (w *world) Method(typeName, method string) *types.Func {
+	n := w.named()[typeName]
+	if n == nil {
+		return nil
+	}
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(n), true, w.pass.Pkg, method)
+	fn, _ := obj.(*types.Func)
+	return fn
+}
+
+// named are the types of the package and of its direct imports by name.
+func (w *world) named() map[string]*types.Named {
+	if w.types != nil {
+		return w.types
+	}
+	w.types = map[string]*types.Named{}
+	for _, p := range append([]*types.Package{w.pass.Pkg}, w.pass.Pkg.Imports()...) {
+		for _, name := range p.Scope().Names() {
+			if tn, ok := p.Scope().Lookup(name).(*types.TypeName); ok && !tn.IsAlias() {
+				if n, ok := tn.Type().(*types.Named); ok {
+					w.types[client.TypeName(n)] = n
+				}
+			}
+		}
+	}
+	return w.types
+}
+
+// Implementers implements symexec.World: the methods of the package's types, and of those that it
+// imports, that a call through an interface of the program can mean and that do something with locks.
+func (w *world) Implementers(iface types.Type, method string) []*types.Func {
+	it, ok := iface.Underlying().(*types.Interface)
+	if n, named := types.Unalias(iface).(*types.Named); !ok || named && (n.Obj().Pkg() == nil || !w.program(n.Obj().Pkg())) {
+		return nil
+	}
+	var out []*types.Func
+	for _, name := range slices.Sorted(maps.Keys(w.named())) {
+		n := w.named()[name]
+		if n.TypeParams().Len() > 0 || types.IsInterface(n) || !w.program(n.Obj().Pkg()) || !types.Implements(types.NewPointer(n), it) {
+			continue
+		}
+		fn := w.Method(name, method)
+		if fn == nil || !w.matters(fn) {
+			continue
+		}
+		if out = append(out, fn); len(out) > maxImplementers {
+			return nil
+		}
+	}
+	return out
+}
+
+func (w *world) program(p *types.Package) bool {
+	return p == w.pass.Pkg || strings.Contains(p.Path(), ".") && !client.Library(client.Path(p.Path())) || !strings.Contains(p.Path(), ".")
+}
+
+// matters reports whether a method does something to a server.
+func (w *world) matters(fn *types.Func) bool {
+	var s *summary.Summary
+	if f := w.Func(fn); f != nil {
+		if !w.active[f] {
+			return false
+		}
+		s = w.Summary(f)
+	} else {
+		s = w.Imported(fn)
+	}
+	if s == nil {
+		return false
+	}
+	for _, o := range s.Outcomes {
+		if len(o.Effects) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Func implements symexec.World.
+func (w *world) Func(fn *types.Func) *ssa.Function {
+	if fn.Pkg() != w.pass.Pkg {
+		return nil
+	}
+	return w.pkg.Prog.FuncValue(fn.Origin())
+}
+
+// Posn implements symexec.World.
+func (w *world) Posn(pos token.Pos) string {
+	if !pos.IsValid() {
+		return ""
+	}
+	p := w.pass.Fset.Position(pos)
+	return filepath.Base(p.Filename) + ":" + strconv.Itoa(p.Line)
+}
+
+// pooler reports whether a handle comes from a data source that names a transaction pooler. A
+// handle whose source is not in view belongs to the only kind of source that the package names.
+func (w *world) pooler(origin *term.Term) bool {
+	if origin != nil {
+		if t := dsnOf(origin); t != nil {
+			if s, ok := t.StrVal(); ok {
+				return poolerDSN(s)
+			}
+		}
+	}
+	if w.poolerDSN == 0 {
+		w.poolerDSN = -1
+		for _, f := range w.pass.Files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && poolerDSN(lit.Value) {
+					w.poolerDSN = 1
+				}
+				return true
+			})
+		}
+	}
+	return w.poolerDSN > 0
+}
+
+func dsnOf(t *term.Term) *term.Term {
+	for t.Op == term.As || t.Op == term.WithCtx || t.Op == term.Call && len(t.Args) > 0 || t.Op == term.Result {
+		t = t.Args[len(t.Args)-1]
+	}
+	return t
+}
+
+// poolerSigns are parts of connection strings that name a transaction pooler.
+var poolerSigns = []string{"pgbouncer=true", ".pooler.supabase.com:6543", "pool_mode=transaction", "statement_cache_mode=describe&pgbouncer",
+	"-pooler.", "pgbouncer:", "port=6432", ":6432/"}
+
+func poolerDSN(s string) bool {
+	if !strings.Contains(s, "://") && !strings.Contains(s, "host=") {
+		return false
+	}
+	for _, p := range poolerSigns {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,424 @@
+// Package lockstate replays what a function's paths do to servers and says what becomes of each
+// lock: still held when its connection goes back to the pool, freed on a connection that is
+// already closed, freed though it was refused, freed in another mode, and so on. What it says
+// holds on at least one path that the program can take.
+package lockstate
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// Verdict bits; lockflow exports them under the same values.
+type Verdict = uint16
+
+const (
+	Leaked Verdict = 1 << iota
+	AfterClose
+	NotHeld
+	Mismatched
+	OutsideTx
+	Unbounded
+	InSnapshot
+	Starves
+	ThroughPooler
+	SessionEnds
+)
+
+// Finding is what the paths of one function say of one lock call, setting or reading of pg_locks.
+type Finding struct {
+	Effect  *summary.Effect
+	Name    string // tells the calls of one effect apart
+	Text    provenance.Text
+	Script  *sqltext.Script
+	Stmt    *sqltext.Statement
+	Call    *sqltext.Call
+	Setting *sqltext.Setting
+	Use     bool
+
+	Handle   *term.Term
+	Kind     client.Kind
+	Context  provenance.Context
+	Cleanup  Cleanup
+	Answer   Answer
+	Verdicts Verdict
+	Key      provenance.Key
+	Other    *Finding
+	Getpid   bool
+
+	ends     bool // SessionEnds on every path so far
+	seen     bool
+	suppress bool // another finding speaks of this lock
+}
+
+// Cleanup mirrors lockflow.Cleanup.
+type Cleanup uint8
+
+const (
+	NoCleanup Cleanup = iota
+	InDefer
+	InCleanup
+	InReturned
+	AfterDone
+)
+
+// Answer mirrors lockflow.AnswerUse.
+type Answer uint8
+
+const (
+	AnswerUnknown Answer = iota
+	AnswerRead
+	AnswerUnread
+	AnswerMisread
+	AnswerReturned
+)
+
+// Options are what the program alone does not say.
+type Options struct {
+	// Pooler reports whether a handle made from this data source goes through a transaction pooler.
+	Pooler func(origin *term.Term) bool
+}
+
+// Judge replays the paths of one function.
+func Judge(r *provenance.Reader, run *symexec.Run, opt Options) []*Finding {
+	j := &judge{r: r, run: run, opt: opt, byKey: map[string]*Finding{}, parsed: map[string][]parsedText{}}
+	for _, p := range run.Paths {
+		j.path(p)
+	}
+	for _, f := range j.order {
+		j.conclude(f)
+	}
+	return j.order
+}
+
+type parsedText struct {
+	text   provenance.Text
+	script *sqltext.Script
+}
+
+type judge struct {
+	r      *provenance.Reader
+	run    *symexec.Run
+	opt    Options
+	byKey  map[string]*Finding
+	order  []*Finding
+	parsed map[string][]parsedText
+	cur    *symexec.Path
+}
+
+// world is what is known of servers at one point of a path.
+type world struct {
+	sessions map[string]*session
+	locks    []*lock
+	done     []string // keys of contexts that are done
+	releases []sentRelease
+	facts    []summary.Fact
+}
+
+type session struct {
+	term     *term.Term
+	tx       int
+	snapshot bool
+	bounded  bool // lock_timeout was set on it
+	ended    client.Ending
+	detached bool // hijacked: closing it ends the session
+	capped   bool
+	maybe    bool // code that runs at an unknown time frees locks on it, or closes it
+	given    bool // handed to code that is not followed
+}
+
+type lock struct {
+	f        *Finding
+	session  string
+	origin   string // the pool its connection came from
+	key      provenance.Key
+	fn       *sqltext.Func
+	refused  bool
+	failed   bool
+	released bool
+	leaked   bool
+	ambig    bool // the text is one of several
+}
+
+type sentRelease struct {
+	f       *Finding
+	session string
+	ended   bool
+}
+
+func (w *world) clone() *world {
+	c := &world{sessions: map[string]*session{}, done: slices.Clone(w.done), releases: slices.Clone(w.releases), facts: w.facts}
+	for k, s := range w.sessions {
+		d := *s
+		c.sessions[k] = &d
+	}
+	for _, l := range w.locks {
+		d := *l
+		c.locks = append(c.locks, &d)
+	}
+	return c
+}
+
+func (j *judge) session(w *world, h *term.Term) (*session, string) {
+	t := j.r.Session(h)
+	k := t.Key()
+	s := w.sessions[k]
+	if s == nil {
+		s = &session{term: t}
+		w.sessions[k] = s
+	}
+	return s, k
+}
+
+func (j *judge) path(p *symexec.Path) {
+	j.cur = p
+	w := &world{sessions: map[string]*session{}, facts: p.Facts}
+	j.replay(w, p.Effects)
+	for _, c := range p.Returned {
+		j.replay(w.clone(), c)
+	}
+	j.finish(w, p)
+}
+
+// replay runs effects in order.
+func (j *judge) replay(w *world, effects []*summary.Effect) {
+	for _, e := range effects {
+		switch e.Op {
+		case summary.Send:
+			j.send(w, e)
+		case summary.Begin:
+			j.begin(w, e)
+		case summary.Take:
+			j.use(w, e, e.Handle)
+		case summary.End:
+			j.end(w, e)
+		case summary.Cap:
+			s, _ := j.session(w, e.Handle)
+			s.capped = true
+		case summary.Done:
+			w.done = append(w.done, e.Ctx.Key())
+		case summary.Exit:
+			for _, s := range w.sessions {
+				s.ended = client.EndSession
+			}
+			w.locks = nil
+			w.endReleases("")
+		case summary.Give:
+			s, _ := j.session(w, e.Handle)
+			s.given = true
+		case summary.Escape:
+			for _, alt := range e.Alts {
+				j.replay(w.clone(), alt)
+				j.mayRelease(w, alt)
+			}
+		}
+	}
+}
+
+// mayRelease notes the sessions on which code that runs later frees locks.
+func (j *judge) mayRelease(w *world, effects []*summary.Effect) {
+	for _, e := range effects {
+		switch e.Op {
+		case summary.Send:
+			for _, p := range j.parse(e) {
+				for _, st := range p.script.Stmts {
+					for _, c := range st.Calls {
+						if c.Func.Op != sqltext.Acquire {
+							s, _ := j.session(w, e.Handle)
+							s.maybe = true
+						}
+					}
+				}
+			}
+		case summary.End:
+			s, _ := j.session(w, e.Handle)
+			s.maybe = true
+		case summary.Escape:
+			for _, alt := range e.Alts {
+				j.mayRelease(w, alt)
+			}
+		}
+	}
+}
+
+func (j *judge) begin(w *world, e *summary.Effect) {
+	j.use(w, e, e.Handle)
+	s, _ := j.session(w, e.Made)
+	s.tx++
+	s.snapshot = s.snapshot || e.Snapshot
+}
+
+func (j *judge) end(w *world, e *summary.Effect) {
+	s, k := j.session(w, e.Handle)
+	switch e.Ending {
+	case client.CommitTx, client.RollbackTx:
+		if s.tx > 0 {
+			s.tx--
+		}
+		if origin := j.r.Origin(s.term); s.tx == 0 && s.ended == client.NoEnding && origin != nil && isTx(s.term) {
+			s.ended = client.Return // a transaction begun on a pool gives its connection back
+			j.returned(w, s, k)
+		}
+	case client.Return:
+		if s.ended == client.NoEnding && !s.detached {
+			s.ended = client.Return
+			j.returned(w, s, k)
+		}
+	case client.Detach:
+		s.detached = true
+	case client.EndSession, client.Discard:
+		j.closed(w, s, k)
+	}
+}
+
+func isTx(t *term.Term) bool {
+	k, _ := symexec.MadeKind(t)
+	return k == client.Tx
+}
+
+// returned: the connection is back in its pool with the locks that are still on it.
+func (j *judge) returned(w *world, s *session, k string) {
+	if s.maybe || !provenance.Owned(s.term) && s.term.Op != term.Load {
+		return
+	}
+	for _, l := range w.locks {
+		if l.session == k && l.held() && !l.fn.Xact {
+			l.leaked = true
+		}
+	}
+}
+
+func (l *lock) held() bool { return !l.refused && !l.failed && !l.released }
+
+// closed: the server session ended, with all its locks; closing a pool ends all of its sessions.
+func (j *judge) closed(w *world, s *session, k string) {
+	s.ended = client.EndSession
+	gone := func(l *lock) bool { return l.session == k || l.origin == k }
+	for _, l := range w.locks {
+		if gone(l) {
+			l.released = true
+		}
+	}
+	w.endReleases(k)
+}
+
+// endReleases notes that the session of earlier releases ended; "" is every session.
+func (w *world) endReleases(k string) {
+	for i := range w.releases {
+		if k == "" || w.releases[i].session == k {
+			w.releases[i].ended = true
+		}
+	}
+}
+
+// finish looks at what is left when the function returns.
+func (j *judge) finish(w *world, p *symexec.Path) {
+	for _, l := range w.locks {
+		if !l.leaked && l.held() && !l.fn.Xact && j.forgotten(w, l, p) {
+			l.leaked = true
+		}
+		if l.leaked {
+			l.f.Verdicts |= Leaked
+		}
+	}
+	for _, r := range w.releases {
+		if !r.f.seen {
+			r.f.ends, r.f.seen = r.ended, true
+		} else {
+			r.f.ends = r.f.ends && r.ended
+		}
+	}
+}
+
+// forgotten reports whether a lock's connection was taken from a pool here and is neither closed nor
+// handed on: nobody can free the lock any more.
+func (j *judge) forgotten(w *world, l *lock, p *symexec.Path) bool {
+	s := w.sessions[l.session]
+	if s == nil || s.ended != client.NoEnding || s.maybe || s.given || s.detached || l.ambig {
+		return false
+	}
+	if k, ok := symexec.MadeKind(s.term); !ok || k != client.Conn {
+		return false
+	}
+	in := func(t *term.Term) bool { return t.Key() == l.session }
+	for _, r := range p.Results {
+		if r.Has(in) || reaches(p, r, in, 0) {
+			return false
+		}
+	}
+	for _, st := range p.Stores {
+		if st.Loc.Root().Op != term.Cell && (st.Val.Has(in) || reaches(p, st.Val, in, 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether memory that v points into holds something of which in is true.
+func reaches(p *symexec.Path, v *term.Term, in func(*term.Term) bool, depth int) bool {
+	if depth > 3 {
+		return true
+	}
+	return v.Has(func(c *term.Term) bool {
+		if c.Op != term.Cell {
+			return false
+		}
+		for _, st := range p.Stores {
+			if st.Loc.Root().Key() == c.Key() && (st.Val.Has(in) || st.Val != v && reaches(p, st.Val, in, depth+1)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// conclude settles a finding after all paths.
+func (j *judge) conclude(f *Finding) {
+	if f.ends && f.seen {
+		f.Verdicts |= SessionEnds
+	}
+	if f.suppress {
+		f.Verdicts &^= Leaked
+	}
+	if f.Call != nil {
+		f.Answer = j.answer(f)
+		if f.Effect.Dropped && f.Answer == AnswerRead && f.Call.Func.MayRefuse() && f.Effect.Inner != nil {
+			f.Answer = AnswerUnread // read by the helper, whose word for it nobody heeds
+		}
+	}
+	f.Effect.Judged = append(f.Effect.Judged, summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind),
+		Answer: uint8(f.Answer), Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts, Faults: f.Faults()})
+}
+
+// Faults are the key's faults as bits.
+func (f *Finding) Faults() uint8 {
+	var out uint8
+	for i, b := range []bool{f.Key.Hash32, f.Key.Narrowed, f.Key.TooLong} {
+		if b {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// finding is the record of one call of an effect, the same on all paths.
+func (j *judge) finding(e *summary.Effect, name string) *Finding {
+	k := e.Site + "|" + name
+	if e.Text != nil && len(e.Batch) == 0 {
+		k += "|" + strconv.Itoa(int(e.Op))
+	}
+	f := j.byKey[k]
+	if f == nil {
+		f = &Finding{Effect: e, Name: name}
+		j.byKey[k] = f
+		j.order = append(j.order, f)
+	}
+	return f
+}

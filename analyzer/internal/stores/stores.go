@@ -1,0 +1,457 @@
+// Package stores knows what a package puts into its structs' fields and its variables: every store
+// anywhere in the package, with the stored value traced to where it comes from. It looks at no
+// order and no conditions; that is symexec's business.
+package stores
+
+import (
+	"go/token"
+	"go/types"
+	"strconv"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// maxDepth bounds a trace.
+const maxDepth = 8
+
+// Index is what one package stores.
+type Index struct {
+	pkg     *types.Package
+	fields  map[string][]ssa.Value // "Type.field" -> values
+	globals map[string][]ssa.Value
+	inits   map[string]bool // globals stored by init only
+	calls   map[*ssa.Function][]*ssa.CallCommon
+	capped  map[string]bool // fields and variables limited to one connection
+	cappedV map[ssa.Value]bool
+	closure map[*ssa.Function]*ssa.MakeClosure
+	memo    map[string][]*term.Term
+	known   map[string]bool
+}
+
+// New indexes the functions of a package.
+func New(pkg *types.Package, fns []*ssa.Function) *Index {
+	ix := &Index{pkg: pkg, fields: map[string][]ssa.Value{}, globals: map[string][]ssa.Value{}, inits: map[string]bool{},
+		calls: map[*ssa.Function][]*ssa.CallCommon{}, capped: map[string]bool{}, cappedV: map[ssa.Value]bool{},
+		closure: map[*ssa.Function]*ssa.MakeClosure{}, memo: map[string][]*term.Term{}, known: map[string]bool{}}
+	for _, fn := range fns {
+		for _, b := range fn.Blocks {
+			for _, in := range b.Instrs {
+				ix.add(in)
+			}
+		}
+	}
+	return ix
+}
+
+func (ix *Index) add(in ssa.Instruction) {
+	switch in := in.(type) {
+	case *ssa.Store:
+		if k := place(in.Addr); k != "" {
+			if _, global := in.Addr.(*ssa.Global); global {
+				ix.globals[k] = append(ix.globals[k], in.Val)
+			} else {
+				ix.fields[k] = append(ix.fields[k], in.Val)
+			}
+		}
+	case *ssa.MakeClosure:
+		ix.closure[in.Fn.(*ssa.Function)] = in
+	case ssa.CallInstruction:
+		c := in.Common()
+		fn := c.StaticCallee()
+		if fn == nil {
+			return
+		}
+		ix.calls[fn] = append(ix.calls[fn], c)
+		if m := rowOf(fn); m != nil && m.Effect == client.Cap && len(c.Args) == 2 {
+			if n, ok := c.Args[1].(*ssa.Const); ok && n.Value != nil && n.Value.ExactString() == "1" {
+				ix.cap(c.Args[0])
+			}
+		}
+	}
+}
+
+func (ix *Index) cap(v ssa.Value) {
+	ix.cappedV[v] = true
+	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
+		if k := place(u.X); k != "" {
+			ix.capped[k] = true
+		}
+		if a, ok := u.X.(*ssa.Alloc); ok {
+			ix.cappedV[a] = true
+		}
+	}
+}
+
+// place names the field or variable that an address is of; "" for others.
+func place(addr ssa.Value) string {
+	switch a := addr.(type) {
+	case *ssa.FieldAddr:
+		st := a.X.Type().Underlying().(*types.Pointer).Elem()
+		if s, ok := st.Underlying().(*types.Struct); ok {
+			if n := client.TypeName(st); n != "" {
+				return n + "." + s.Field(a.Field).Name()
+			}
+		}
+	case *ssa.Global:
+		return a.Pkg.Pkg.Path() + "." + a.Name()
+	}
+	return ""
+}
+
+// placeOf names the field or variable that a load reads.
+func placeOf(t *term.Term) string {
+	if t.Op != term.Load {
+		return ""
+	}
+	switch p := t.Args[0]; p.Op {
+	case term.FieldPtr:
+		if p.Type != "" {
+			return p.Type + "." + p.Str
+		}
+	case term.Global:
+		return p.Str
+	}
+	return ""
+}
+
+// Stores are the values stored in the field or variable that t loads; ok is false when other
+// packages may store there too, or nothing is stored in view.
+func (ix *Index) Stores(t *term.Term) (vals []*term.Term, ok bool) {
+	k := placeOf(t)
+	if k == "" {
+		return nil, false
+	}
+	if _, done := ix.known[k]; !done {
+		ix.known[k] = false // a field that leads to itself
+		seen := map[string]bool{}
+		for _, v := range append(ix.fields[k], ix.globals[k]...) {
+			x := ix.trace(v, 0)
+			if !seen[x.Key()] {
+				seen[x.Key()] = true
+				ix.memo[k] = append(ix.memo[k], x)
+			}
+		}
+		ix.known[k] = len(ix.memo[k]) > 0 && len(ix.memo[k]) <= term.MaxAtoms && !token.IsExported(lastName(k))
+	}
+	return ix.memo[k], ix.known[k]
+}
+
+func lastName(k string) string {
+	for i := len(k) - 1; i >= 0; i-- {
+		if k[i] == '.' {
+			return k[i+1:]
+		}
+	}
+	return k
+}
+
+// Capped reports whether the pool t was limited to one connection where it was made or kept.
+func (ix *Index) Capped(t *term.Term) bool {
+	if t.Op == term.Call && t.Str == "capped" {
+		return true
+	}
+	k := placeOf(t)
+	if k == "" {
+		return false
+	}
+	if ix.capped[k] {
+		return true
+	}
+	vals, _ := ix.Stores(t)
+	for _, v := range vals {
+		if v.Op == term.Call && v.Str == "capped" {
+			return true
+		}
+	}
+	return false
+}
+
+// trace is where an SSA value comes from.
+func (ix *Index) trace(v ssa.Value, depth int) *term.Term {
+	t := ix.origin(v, depth)
+	if ix.cappedV[v] {
+		return term.New(term.Call, "capped", "", t.Type, t)
+	}
+	return t
+}
+
+func (ix *Index) origin(v ssa.Value, depth int) *term.Term {
+	typ := client.TypeName(v.Type())
+	opaque := term.Unknown("v", typ)
+	if depth > maxDepth {
+		return opaque
+	}
+	switch v := v.(type) {
+	case *ssa.Const:
+		return constant(v, typ)
+	case *ssa.Parameter:
+		return ix.parameter(v, depth, typ)
+	case *ssa.FreeVar:
+		if b := ix.binding(v); b != nil {
+			return ix.trace(b, depth+1)
+		}
+	case *ssa.MakeInterface:
+		return ix.trace(v.X, depth+1).WithType(client.TypeName(v.X.Type()))
+	case *ssa.ChangeType:
+		return ix.trace(v.X, depth+1)
+	case *ssa.ChangeInterface:
+		return ix.trace(v.X, depth+1)
+	case *ssa.Convert:
+		return ix.trace(v.X, depth+1)
+	case *ssa.TypeAssert:
+		return term.New(term.As, "", "", typ, ix.trace(v.X, depth+1))
+	case *ssa.Phi:
+		var out *term.Term
+		for _, e := range v.Edges {
+			if e != ssa.Value(v) {
+				out = term.Join(out, ix.trace(e, depth+2))
+			}
+		}
+		return out
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return ix.loaded(v, depth, typ)
+		}
+	case *ssa.Alloc:
+		return term.New(term.Cell, "", v.Name(), typ)
+	case *ssa.Index, *ssa.Lookup:
+		return term.New(term.Load, "", "", typ, term.New(term.ElemPtr, "", "", "", opaque))
+	case *ssa.Extract:
+		if c, ok := v.Tuple.(*ssa.Call); ok {
+			return ix.called(c, v.Index, depth, typ)
+		}
+	case *ssa.Call:
+		return ix.called(v, 0, depth, typ)
+	case *ssa.BinOp:
+		if v.Op == token.ADD {
+			return term.New(term.Concat, "", "", "string", ix.trace(v.X, depth+1), ix.trace(v.Y, depth+1))
+		}
+	}
+	return opaque
+}
+
+func constant(c *ssa.Const, typ string) *term.Term {
+	if c.Value == nil {
+		return term.Nil()
+	}
+	switch s := c.Value.ExactString(); s[0] {
+	case '"', '`':
+		if u, err := strconv.Unquote(s); err == nil {
+			return term.Str(u)
+		}
+	case 't', 'f':
+		return term.Bool(s == "true")
+	default:
+		if _, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return term.Int(s)
+		}
+	}
+	return term.Unknown("c", typ)
+}
+
+// parameter is what the package's own callers pass, or the parameter itself when none is in view.
+func (ix *Index) parameter(p *ssa.Parameter, depth int, typ string) *term.Term {
+	fn := p.Parent()
+	self := term.Unknown("param:"+fn.String()+"."+p.Name(), typ)
+	if mc := ix.closure[fn]; mc != nil || fn.Parent() != nil {
+		return ix.callbackHandle(p, mc, self)
+	}
+	i := -1
+	for n, q := range fn.Params {
+		if q == p {
+			i = n
+		}
+	}
+	out := (*term.Term)(nil)
+	for _, c := range ix.calls[fn] {
+		if i < len(c.Args) && depth < maxDepth/2 {
+			out = term.Join(out, ix.trace(c.Args[i], depth+2))
+		}
+	}
+	if out == nil || fn.Object() != nil && token.IsExported(fn.Object().Name()) {
+		return term.Join(out, self)
+	}
+	return out
+}
+
+// callbackHandle is the handle that a library passes to a function literal.
+func (ix *Index) callbackHandle(p *ssa.Parameter, mc *ssa.MakeClosure, self *term.Term) *term.Term {
+	fn := p.Parent()
+	var uses []ssa.Instruction
+	if mc != nil && mc.Referrers() != nil {
+		uses = *mc.Referrers()
+	}
+	if mc == nil {
+		for callee, calls := range ix.calls {
+			if rowOf(callee) == nil {
+				continue
+			}
+			for _, c := range calls {
+				for _, a := range c.Args {
+					if a == ssa.Value(fn) {
+						return ix.handed(c, p, self)
+					}
+				}
+			}
+		}
+	}
+	for _, u := range uses {
+		if c, ok := u.(ssa.CallInstruction); ok {
+			return ix.handed(c.Common(), p, self)
+		}
+	}
+	return self
+}
+
+func (ix *Index) handed(c *ssa.CallCommon, p *ssa.Parameter, self *term.Term) *term.Term {
+	callee := c.StaticCallee()
+	if callee == nil {
+		return self
+	}
+	m := rowOf(callee)
+	if m == nil || m.Effect != client.Callback || p.Parent().Params[min(m.FnArg, len(p.Parent().Params)-1)] != p {
+		return self
+	}
+	return term.New(term.Call, callee.String()+"#"+strconv.Itoa(int(m.To)), "cb", self.Type)
+}
+
+func (ix *Index) binding(v *ssa.FreeVar) ssa.Value {
+	mc := ix.closure[v.Parent()]
+	if mc == nil {
+		return nil
+	}
+	for i, f := range v.Parent().FreeVars {
+		if f == v {
+			return mc.Bindings[i]
+		}
+	}
+	return nil
+}
+
+func (ix *Index) loaded(v *ssa.UnOp, depth int, typ string) *term.Term {
+	switch a := v.X.(type) {
+	case *ssa.FieldAddr:
+		if p := place(a); p != "" {
+			f := a.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct).Field(a.Field).Name()
+			t := client.TypeName(a.X.Type())
+			return term.New(term.Load, "", "", typ, term.New(term.FieldPtr, f, "", t, term.Unknown("self", t)))
+		}
+	case *ssa.Global:
+		return term.New(term.Load, "", "", typ, term.New(term.Global, place(a), "", ""))
+	case *ssa.IndexAddr:
+		return term.New(term.Load, "", "", typ, term.New(term.ElemPtr, "", "", "", term.Unknown("arr", "")))
+	case *ssa.Alloc:
+		return ix.allocated(a, depth, typ)
+	case *ssa.FreeVar:
+		if b := ix.binding(a); b != nil {
+			if al, ok := b.(*ssa.Alloc); ok {
+				return ix.allocated(al, depth, typ)
+			}
+		}
+	}
+	return term.Unknown("load", typ)
+}
+
+// allocated is what a local variable can hold.
+func (ix *Index) allocated(a *ssa.Alloc, depth int, typ string) *term.Term {
+	var out *term.Term
+	if refs := a.Referrers(); refs != nil {
+		for _, r := range *refs {
+			if st, ok := r.(*ssa.Store); ok && st.Addr == ssa.Value(a) {
+				out = term.Join(out, ix.trace(st.Val, depth+2))
+			}
+		}
+	}
+	if out == nil {
+		return term.Unknown("alloc", typ)
+	}
+	if ix.cappedV[a] {
+		return term.New(term.Call, "capped", "", out.Type, out)
+	}
+	return out
+}
+
+func rowOf(fn *ssa.Function) *client.Method {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok {
+		return nil
+	}
+	return client.Of(obj)
+}
+
+// called is result i of a call.
+func (ix *Index) called(c *ssa.Call, i, depth int, typ string) *term.Term {
+	opaque := term.Unknown("call", typ)
+	fn := c.Call.StaticCallee()
+	if fn == nil {
+		return opaque
+	}
+	if m := rowOf(fn); m != nil {
+		return ix.catalogued(c, m, fn, depth, typ)
+	}
+	if fn.Pkg != nil && fn.Pkg.Pkg == ix.pkg && len(fn.Blocks) > 0 {
+		var out *term.Term
+		for _, b := range fn.Blocks {
+			if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && i < len(r.Results) {
+				if x := ix.trace(r.Results[i], depth+2); !x.IsNil() {
+					out = term.Join(out, x)
+				}
+			}
+		}
+		if out != nil {
+			return out
+		}
+		return opaque
+	}
+	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil {
+		var args []*term.Term
+		for _, a := range c.Call.Args {
+			args = append(args, ix.trace(a, depth+2))
+		}
+		call := term.New(term.Call, obj.FullName(), "init", typ, args...)
+		if fn.Signature.Results().Len() > 1 {
+			return term.New(term.Result, strconv.Itoa(i), "", typ, call)
+		}
+		return call
+	}
+	return opaque
+}
+
+func (ix *Index) catalogued(c *ssa.Call, m *client.Method, fn *ssa.Function, depth int, typ string) *term.Term {
+	args := c.Call.Args
+	var recv *term.Term
+	if fn.Signature.Recv() != nil && len(args) > 0 {
+		recv, args = ix.trace(args[0], depth+1), args[1:]
+	}
+	at := func(n int) *term.Term {
+		if n >= 0 && n < len(args) {
+			return ix.trace(args[n], depth+1)
+		}
+		return nil
+	}
+	if recv == nil {
+		if recv = at(m.Handle); recv == nil {
+			recv = at(m.DSN)
+		}
+	}
+	switch m.Effect {
+	case client.Same:
+		if recv != nil {
+			return recv
+		}
+	case client.Derive:
+		name := fn.Object().(*types.Func).FullName() + "#" + strconv.Itoa(int(m.To))
+		if recv == nil {
+			return term.New(term.Call, name, c.Name(), typ)
+		}
+		return term.New(term.Call, name, c.Name(), typ, recv)
+	case client.Build:
+		if text := at(m.SQL); text != nil && recv != nil {
+			return term.New(term.Stmt, "", "", typ, recv, term.New(term.Slot, "raw", "", "", text))
+		}
+	}
+	return term.Unknown("call", typ)
+}

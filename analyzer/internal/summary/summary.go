@@ -1,0 +1,129 @@
+// Package summary has what the engine knows of a function: the outcomes it can have, each with
+// what it sends to servers in order, what it returns and what it stores, in terms of the
+// function's parameters. A summary is written into a fact, so it holds no types and no syntax.
+package summary
+
+import (
+	"go/token"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// Bounds on what one function may grow to. Beyond them outcomes are dropped, which loses
+// findings but never invents one: each outcome kept is a path of its own.
+const (
+	MaxOutcomes = 12
+	MaxEffects  = 48 // in one outcome
+	MaxDepth    = 5  // helpers between an effect and the function that sees it
+)
+
+// Summary is what is known of a function.
+type Summary struct {
+	Outcomes []*Outcome
+	// Consumes are values, in terms of parameters and free variables, that the function looks at.
+	Consumes []*term.Term
+	// Truncated: outcomes were dropped, or the body was too large to follow.
+	Truncated bool
+}
+
+// Outcome is one way through a function.
+type Outcome struct {
+	Effects []*Effect
+	Results []*term.Term
+	Facts   []Fact
+	Stores  []Store
+	Exits   bool // the process ends
+}
+
+// Fact is a condition that an outcome presupposes: Cond is Val.
+type Fact struct {
+	Cond *term.Term
+	Val  bool
+}
+
+// Store says that Loc holds Val when the outcome returns.
+type Store struct{ Loc, Val *term.Term }
+
+// Op is what an effect does.
+type Op uint8
+
+const (
+	Send   Op = iota // sends a text
+	Begin            // opens a transaction Made on Handle
+	End              // ends Handle, as Ending says
+	Cap              // caps the pool Handle at one connection
+	Take             // takes a connection Made from the pool Handle
+	Done             // the context Ctx is done from here on
+	Invoke           // calls the function value Fn with Args; its results are Made's
+	Escape           // hands out a function that may run later: Alts are its outcomes' effects
+	Give             // hands Handle to code that is not followed
+	Exit             // the process ends
+)
+
+// Cleanup mirrors lockflow.Cleanup.
+type Cleanup uint8
+
+const (
+	NoCleanup Cleanup = iota
+	InDefer
+	InCleanup
+	InReturned
+)
+
+// Effect is one thing done to the outside. Effects are shared: do not change one.
+type Effect struct {
+	Op   Op
+	Site string // unique on its path
+	// Steps lead from the call in this function to the line that acts, outermost first.
+	Steps []Step
+	// Inner is the effect as the called function has it.
+	Inner *Effect
+	// Judged is what the function that this effect belongs to found out about it, one for each
+	// lock call or setting of the text; filled when the function is finished.
+	Judged []Judgement
+
+	Handle *term.Term
+	Text   *term.Term   // Send: a string, or a Stmt
+	Args   []*term.Term // Send: the statement's arguments; Invoke: the call's
+	Ctx    *term.Term
+	Answer client.Answer
+	Batch  []*Effect // Send: the statements of a batch
+
+	Made     *term.Term
+	Fn       *term.Term
+	Alts     [][]*Effect
+	Ending   client.Ending
+	Snapshot bool // Begin: REPEATABLE READ or SERIALIZABLE
+
+	Cleanup Cleanup
+	// CleanupSite is the call, deferred or returned, that this effect runs in.
+	CleanupSite string
+	// Dropped: the caller looks at none of the results by which the helper tells how it went.
+	Dropped bool
+	// Async: in a goroutine or a function handed to code that is not followed.
+	Async bool
+}
+
+// Step is one line on the way to an effect.
+type Step struct {
+	Pos  token.Pos // the call's left parenthesis; not valid in another pass
+	Posn string    // "file.go:12"
+	Name string    // what is called there
+}
+
+// Judgement mirrors what lockflow.Event says, for callers in other packages.
+type Judgement struct {
+	Name     string // which call of the text
+	Kind     client.Kind
+	Context  uint8
+	Answer   uint8
+	Cleanup  uint8
+	Verdicts uint16
+	Faults   uint8
+}
+
+// Silent reports whether the summary has nothing that matters to a caller.
+func (s *Summary) Silent() bool {
+	return s == nil || len(s.Outcomes) == 0
+}

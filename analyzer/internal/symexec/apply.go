@@ -1,0 +1,299 @@
+package symexec
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// binding fills a summary's parameters in with a caller's values.
+type binding struct {
+	s     *state
+	args  []*term.Term
+	frees []*term.Term
+	site  string
+}
+
+// term is t, a term of the callee, in the caller.
+func (b *binding) term(t *term.Term) *term.Term {
+	if t == nil {
+		return nil
+	}
+	return t.Map(func(n *term.Term) *term.Term {
+		switch n.Op {
+		case term.Param:
+			if i := n.Index(); i >= 0 && i < len(b.args) {
+				return b.args[i]
+			}
+			return term.Unknown(b.site+"/p"+n.Str, n.Type)
+		case term.Free:
+			if i := n.Index(); i >= 0 && i < len(b.frees) {
+				return b.frees[i]
+			}
+			return term.Unknown(b.site+"/f"+n.Str, n.Type)
+		case term.Load:
+			return b.s.load(n.Args[0], n.Type, nil)
+		case term.Field:
+			return b.s.field(n.Args[0], n.Str, n.Type)
+		case term.Concat:
+			return concat(n.Args...)
+		case term.Call:
+			if n.Str == "fmt.Sprintf" {
+				return Format(n.Str, n.Args)
+			}
+			n = n.Under(b.site)
+			if res, ok := b.s.aliases[n.Key()]; ok && len(res) == 1 {
+				return res[0]
+			}
+			return n
+		case term.Result:
+			if res, ok := b.s.aliases[n.Args[0].Key()]; ok && n.Index() < len(res) {
+				return res[n.Index()]
+			}
+			return n
+		}
+		return n.Under(b.site)
+	})
+}
+
+func (b *binding) terms(ts []*term.Term) []*term.Term {
+	if ts == nil {
+		return nil
+	}
+	out := make([]*term.Term, len(ts))
+	for i, t := range ts {
+		out[i] = b.term(t)
+	}
+	return out
+}
+
+// apply runs the outcomes of a callee's summary in s.
+func (x *exec) apply(s *state, c *call, sum *summary.Summary, args, frees []*term.Term) []*state {
+	var outs []*state
+	for _, o := range sum.Outcomes {
+		outs = append(outs, x.outcome(s.clone(), c, o, args, frees)...)
+	}
+	if len(outs) == 0 && len(sum.Outcomes) == 0 {
+		return x.opaque(s, c, "silent")
+	}
+	b := &binding{s: s, args: args, frees: frees, site: c.site}
+	for _, t := range sum.Consumes {
+		x.consume(s, b.term(t))
+	}
+	outs = mergeAll(outs)
+	if len(outs) > maxStates {
+		outs, x.run.Truncated = outs[:maxStates], true
+	}
+	return outs
+}
+
+func (x *exec) outcome(s *state, c *call, o *summary.Outcome, args, frees []*term.Term) []*state {
+	states := []*state{s}
+	for _, e := range o.Effects {
+		var next []*state
+		for _, s := range states {
+			next = append(next, x.effect(s, c, e, &binding{s: s, args: args, frees: frees, site: c.site})...)
+		}
+		states = mergeAll(next)
+		if len(states) > maxStates {
+			states, x.run.Truncated = states[:maxStates], true
+		}
+	}
+	var outs []*state
+	for _, s := range states {
+		b := &binding{s: s, args: args, frees: frees, site: c.site}
+		if !x.presuppose(s, b, o.Facts) {
+			continue
+		}
+		for _, st := range o.Stores {
+			loc, val := b.term(st.Loc), b.term(st.Val)
+			x.store(s, loc, val, c.site)
+		}
+		if o.Exits {
+			s.exits = true
+			x.end(s, nil)
+			continue
+		}
+		x.ret(s, c, b.terms(o.Results))
+		outs = append(outs, s)
+	}
+	return outs
+}
+
+// presuppose assumes an outcome's facts; false when they cannot hold.
+func (x *exec) presuppose(s *state, b *binding, facts []summary.Fact) bool {
+	for _, f := range facts {
+		if !s.assume(b.term(f.Cond), f.Val) {
+			return false
+		}
+	}
+	return true
+}
+
+// effect adds a callee's effect to the caller's trace.
+func (x *exec) effect(s *state, c *call, e *summary.Effect, b *binding) []*state {
+	if e.Op == summary.Invoke {
+		if outs := x.callback(s, c, e, b); outs != nil {
+			return outs
+		}
+	}
+	n := x.rebase(c, e, b)
+	if n == nil {
+		return []*state{s}
+	}
+	if n.Op == summary.Cap || n.Op == summary.Escape || n.Op != summary.Invoke || symbolic(n.Fn) {
+		s.emit(n)
+	}
+	return []*state{s}
+}
+
+// rebase is a callee's effect in the caller's terms; nil when it comes from too deep.
+func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
+	n := *e
+	n.Site = b.site + "/" + e.Site
+	n.Handle, n.Text, n.Ctx, n.Fn, n.Made = b.term(e.Handle), b.term(e.Text), b.term(e.Ctx), b.term(e.Fn), b.term(e.Made)
+	n.Args = b.terms(e.Args)
+	if c.lexical {
+		if n.CleanupSite != "" {
+			n.CleanupSite = b.site + "/" + e.CleanupSite
+		}
+	} else {
+		if len(e.Steps) >= summary.MaxDepth {
+			return nil
+		}
+		n.Inner = e
+		n.Steps = append(x.step(c), e.Steps...)
+		n.Cleanup, n.CleanupSite = summary.NoCleanup, ""
+		n.Dropped = drops(c)
+	}
+	n.Judged = nil
+	if e.Batch != nil {
+		n.Batch = make([]*summary.Effect, len(e.Batch))
+		for i, q := range e.Batch {
+			n.Batch[i] = x.rebase(c, q, b)
+			if n.Batch[i] == nil {
+				return nil
+			}
+		}
+	}
+	if e.Alts != nil {
+		n.Alts = make([][]*summary.Effect, 0, len(e.Alts))
+		for _, alt := range e.Alts {
+			var effects []*summary.Effect
+			for _, a := range alt {
+				if r := x.rebase(c, a, b); r != nil {
+					if !c.lexical { // what runs when is the callee's affair
+						r.Cleanup, r.CleanupSite = a.Cleanup, b.site+"/"+a.CleanupSite
+					}
+					effects = append(effects, r)
+				}
+			}
+			n.Alts = append(n.Alts, effects)
+		}
+	}
+	return &n
+}
+
+// callback runs a function argument where the callee calls it.
+func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*state {
+	fn, args := b.term(e.Fn), b.terms(e.Args)
+	made := b.term(e.Made)
+	sum, all, frees := x.target(fn, args)
+	if sum == nil {
+		x.consumeAll(s, args)
+		return nil
+	}
+	d := &call{site: b.site + "/" + e.Site, lexical: x.inside(fn), pos: c.pos, name: c.name, args: all}
+	var outs []*state
+	for _, o := range sum.Outcomes {
+		for _, st := range x.outcome(s.clone(), d, o, all, frees) {
+			ob := &binding{s: st, args: all, frees: frees, site: d.site}
+			st.aliases[made.Key()] = ob.terms(o.Results)
+			outs = append(outs, st)
+		}
+	}
+	bs := &binding{s: s, args: all, frees: frees, site: d.site}
+	for _, t := range sum.Consumes {
+		x.consume(s, bs.term(t))
+	}
+	if len(outs) == 0 {
+		return nil
+	}
+	return mergeAll(outs)
+}
+
+// within runs the function value fn with a handle made for it, as a library's callback does.
+func (x *exec) within(s *state, c *call, m *client.Method, fn, made *term.Term) (outs []*state, followed bool) {
+	sum, all, frees := x.target(fn, nil)
+	if sum == nil {
+		if symbolic(fn) {
+			args := make([]*term.Term, m.FnArg+1)
+			for i := range args {
+				args[i] = term.Unknown(c.site+"/a", "")
+			}
+			args[m.FnArg] = made
+			s.emit(&summary.Effect{Op: summary.Invoke, Site: c.site + "i", Steps: x.step(c), Fn: fn, Args: args,
+				Made: term.New(term.Call, "invoke", c.site+"i", "")})
+		}
+		return []*state{s}, false
+	}
+	for len(all) <= m.FnArg {
+		all = append(all, term.Unknown(c.site+"/a", ""))
+	}
+	if fn.Op == term.Bound {
+		if len(all) < m.FnArg+2 {
+			all = append(all, nil)
+		}
+		all[m.FnArg+1] = made
+	} else {
+		all[m.FnArg] = made
+	}
+	// A context parameter before the handle (bun's RunInTx) comes from the caller's.
+	if m.FnArg == 1 && m.Ctx >= 0 && m.Ctx+1 < len(c.args) {
+		all[len(all)-2] = c.args[m.Ctx+1]
+	}
+	d := &call{site: c.site + "/cb", lexical: x.inside(fn), pos: c.pos, name: c.name, args: all}
+	return x.apply(s, d, sum, all, frees), true
+}
+
+// drops reports whether a call's results of type error and bool, of which there are some, are all
+// left alone.
+func drops(c *call) bool {
+	if c.common == nil {
+		return false
+	}
+	results := c.common.Signature().Results()
+	signals := false
+	for i := range results.Len() {
+		switch typeName(results.At(i).Type()) {
+		case "error", "bool":
+			signals = true
+			if used(c.value, i, results.Len()) {
+				return false
+			}
+		}
+	}
+	return signals
+}
+
+// used reports whether result i of n of the call v is used; v is nil for defer and go.
+func used(v ssa.Value, i, n int) bool {
+	if v == nil || v.Referrers() == nil {
+		return false
+	}
+	for _, r := range *v.Referrers() {
+		if _, ok := r.(*ssa.DebugRef); ok {
+			continue
+		}
+		e, ok := r.(*ssa.Extract)
+		if n == 1 || !ok {
+			return true
+		}
+		if e.Index == i && e.Referrers() != nil && len(*e.Referrers()) > 0 {
+			return true
+		}
+	}
+	return false
+}

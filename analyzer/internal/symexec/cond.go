@@ -1,0 +1,162 @@
+package symexec
+
+import (
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// normal brings a condition into one form: no negation, == for !=, the constant on the right. It
+// returns the condition and whether it is the opposite of what was given.
+func normal(t *term.Term) (cond *term.Term, negated bool) {
+	for t.Op == term.Not {
+		t, negated = t.Args[0], !negated
+	}
+	if t.Op != term.Bin {
+		return t, negated
+	}
+	op, a, b := t.Str, t.Args[0], t.Args[1]
+	if a.Op == term.Const && b.Op != term.Const {
+		a, b = b, a
+		op = flip(op)
+	}
+	switch op {
+	case "!=":
+		op, negated = "==", !negated
+	case ">=":
+		op, negated = "<", !negated
+	case "<=":
+		op, negated = ">", !negated
+	}
+	if op == "==" && b.IsBool(true) {
+		c, n := normal(a)
+		return c, negated != n
+	}
+	if op == "==" && b.IsBool(false) {
+		c, n := normal(a)
+		return c, negated == n
+	}
+	return term.New(term.Bin, op, "", "bool", a, b), negated
+}
+
+func flip(op string) string {
+	switch op[0] {
+	case '<':
+		return ">" + op[1:]
+	case '>':
+		return "<" + op[1:]
+	}
+	return op
+}
+
+type tri int8
+
+const (
+	unknown tri = iota
+	no
+	yes
+)
+
+func of(b bool) tri {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// eval says whether t holds in s.
+func (s *state) eval(t *term.Term) tri {
+	c, neg := normal(t)
+	v := s.evalNormal(c)
+	if v != unknown && neg {
+		return yes + no - v
+	}
+	return v
+}
+
+func (s *state) evalNormal(c *term.Term) tri {
+	switch {
+	case c.IsBool(true):
+		return yes
+	case c.IsBool(false):
+		return no
+	}
+	if f, ok := s.facts[c.Key()]; ok {
+		return of(f.Val)
+	}
+	if c.Op != term.Bin || c.Str != "==" {
+		return unknown
+	}
+	a, b := c.Args[0], c.Args[1]
+	if a.Op == term.Const && b.Op == term.Const {
+		return of(a.Str == b.Str)
+	}
+	if b.IsNil() && a.Op == term.Phi {
+		return s.allNil(a)
+	}
+	if b.IsNil() && s.nonNil(a) {
+		return no
+	}
+	return unknown
+}
+
+func (s *state) allNil(phi *term.Term) tri {
+	out := unknown
+	for i, a := range phi.Args {
+		v := unknown
+		if a.IsNil() {
+			v = yes
+		} else if s.nonNil(a) {
+			v = no
+		}
+		if i > 0 && v != out {
+			return unknown
+		}
+		out = v
+	}
+	return out
+}
+
+// nonNil reports whether t cannot be nil.
+func (s *state) nonNil(t *term.Term) bool {
+	switch t.Op {
+	case term.Cell, term.FieldPtr, term.ElemPtr, term.Func, term.Closure, term.Bound, term.Global, term.Sent, term.Stmt:
+		return true
+	case term.Call:
+		return nonNilCalls[t.Str]
+	case term.As:
+		return s.nonNil(t.Args[0])
+	case term.Load:
+		// A package's error variable holds an error.
+		return t.Args[0].Op == term.Global && t.Type == "error"
+	}
+	return false
+}
+
+var nonNilCalls = map[string]bool{
+	"errors.New": true, "fmt.Errorf": true, "context.Background": true, "context.TODO": true,
+	"context.WithoutCancel": true,
+}
+
+// assume records that t is val; it reports whether that is possible.
+func (s *state) assume(t *term.Term, val bool) bool {
+	c, neg := normal(t)
+	if neg {
+		val = !val
+	}
+	if have := s.evalNormal(c); have != unknown {
+		return have == of(val)
+	}
+	if stable(c) {
+		s.facts[c.Key()] = summary.Fact{Cond: c, Val: val}
+	}
+	return true
+}
+
+// stable reports whether the same condition, met again, has the same outcome.
+func stable(c *term.Term) bool {
+	return !c.Has(func(t *term.Term) bool {
+		return t.Op == term.Opaque && strings.HasPrefix(t.Site, "big:")
+	})
+}

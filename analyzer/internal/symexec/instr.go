@@ -1,0 +1,361 @@
+package symexec
+
+import (
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// instr runs an instruction that neither branches nor calls.
+func (x *exec) instr(s *state, in ssa.Instruction, site string) {
+	switch in := in.(type) {
+	case *ssa.Phi, *ssa.DebugRef: // phis are set on the edge
+	case *ssa.Store:
+		x.store(s, x.val(s, in.Addr), x.val(s, in.Val), site)
+	case *ssa.MapUpdate:
+		x.store(s, elemPtr(x.val(s, in.Map), x.val(s, in.Key)), x.val(s, in.Value), site)
+	case *ssa.Defer:
+		s.push(x.prepare(s, &in.Call, nil, site))
+	case *ssa.Go:
+		c := x.prepare(s, &in.Call, nil, site)
+		x.consumeAll(s, c.args)
+		x.escape(s, c.fn, c.args, site, summary.NoCleanup, true)
+	case *ssa.Send:
+		x.consume(s, x.val(s, in.X))
+	case ssa.Value:
+		s.regs[in] = x.value(s, in, site)
+	}
+}
+
+// value is the term of an instruction that computes a value.
+func (x *exec) value(s *state, in ssa.Value, site string) *term.Term {
+	typ := typeName(in.Type())
+	switch in := in.(type) {
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan:
+		return term.New(term.Cell, "", site, typ)
+	case *ssa.FieldAddr:
+		return x.fieldPtr(x.val(s, in.X), fieldOf(in.X.Type(), in.Field), in.X.Type())
+	case *ssa.Field:
+		return s.field(x.val(s, in.X), fieldOf(in.X.Type(), in.Field).Name(), typ)
+	case *ssa.IndexAddr:
+		return elemPtr(x.val(s, in.X), x.val(s, in.Index))
+	case *ssa.Index:
+		return s.load(elemPtr(x.val(s, in.X), x.val(s, in.Index)), typ, nil)
+	case *ssa.Lookup:
+		return x.lookup(s, in, typ)
+	case *ssa.UnOp:
+		return x.unop(s, in, typ, site)
+	case *ssa.BinOp:
+		return x.binop(s, in, typ)
+	case *ssa.ChangeType:
+		return x.val(s, in.X)
+	case *ssa.ChangeInterface:
+		return x.val(s, in.X)
+	case *ssa.MakeInterface:
+		v := x.val(s, in.X)
+		if n := typeName(in.X.Type()); n != "" {
+			v = v.WithType(n)
+		}
+		return v
+	case *ssa.Convert:
+		return convert(x.val(s, in.X), in.X.Type(), in.Type(), typ)
+	case *ssa.TypeAssert:
+		return x.assert(s, in, typ)
+	case *ssa.Extract:
+		return x.extract(s, in, typ)
+	case *ssa.MakeClosure:
+		return x.closure(s, in)
+	case *ssa.Slice:
+		if b, ok := in.X.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+			return term.Unknown(site, typ)
+		}
+		return x.val(s, in.X)
+	case *ssa.Range:
+		return term.New(term.Range, "", site, "", x.val(s, in.X))
+	case *ssa.Next:
+		r := x.val(s, in.Iter)
+		elem := term.Unknown(site+"v", "")
+		if r.Op == term.Range && !in.IsString {
+			elem = s.load(elemPtr(r.Args[0], nil), "", nil)
+		}
+		s.tuples[in] = []*term.Term{term.Unknown(site+"ok", "bool"), term.Unknown(site+"k", ""), elem}
+	case *ssa.Select:
+		return x.selection(s, in, site)
+	}
+	return term.Unknown(site, typ)
+}
+
+// fieldOf is field i of the struct that t is or points to.
+func fieldOf(t types.Type, i int) *types.Var {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return structOf(t).Field(i)
+}
+
+func structOf(t types.Type) *types.Struct {
+	if st, ok := t.Underlying().(*types.Struct); ok {
+		return st
+	}
+	// A type parameter with a core struct type.
+	if tp, ok := t.(*types.TypeParam); ok {
+		if st, ok := tp.Constraint().Underlying().(*types.Struct); ok {
+			return st
+		}
+	}
+	return types.NewStruct(nil, nil)
+}
+
+// fieldPtr is the address of a field. The handle embedded in a client library's own handle
+// (sqlx.DB's *sql.DB) is that handle.
+func (x *exec) fieldPtr(base *term.Term, f *types.Var, t types.Type) *term.Term {
+	return term.New(term.FieldPtr, f.Name(), "", typeName(t), base)
+}
+
+func elemPtr(base, index *term.Term) *term.Term {
+	str := ""
+	if index != nil && index.Op == term.Const {
+		str = index.Str
+	}
+	return term.New(term.ElemPtr, str, "", "", base)
+}
+
+func (x *exec) lookup(s *state, in *ssa.Lookup, typ string) *term.Term {
+	ptr := elemPtr(x.val(s, in.X), x.val(s, in.Index))
+	if in.CommaOk {
+		s.tuples[in] = []*term.Term{s.load(ptr, "", nil), term.Unknown("ok:"+ptr.Key(), "bool")}
+		return term.Unknown(ptr.Key(), "")
+	}
+	return s.load(ptr, typ, nil)
+}
+
+func (x *exec) unop(s *state, in *ssa.UnOp, typ, site string) *term.Term {
+	v := x.val(s, in.X)
+	switch in.Op {
+	case token.MUL:
+		return x.deref(s, v, typ, in.Type())
+	case token.NOT:
+		return term.New(term.Not, "", "", "bool", v)
+	case token.ARROW:
+		x.received(s, v, site)
+		got := term.Unknown(site, typ)
+		if in.CommaOk {
+			s.tuples[in] = []*term.Term{got, term.Unknown(site+"ok", "bool")}
+		}
+		return got
+	case token.SUB:
+		if n, ok := v.IntVal(); ok {
+			return term.Int(strings.TrimPrefix("-"+n, "--"))
+		}
+	}
+	return term.New(term.Bin, in.Op.String(), "", typ, v, term.Int("0"))
+}
+
+func (x *exec) deref(s *state, ptr *term.Term, typ string, t types.Type) *term.Term {
+	if ptr.Op == term.Global {
+		if _, ok := s.mem[ptr.Key()]; !ok {
+			if g := x.w.Global(ptr.Str); g != nil {
+				return g
+			}
+		}
+	}
+	if ptr.Op == term.FieldPtr {
+		// The handle embedded in a library's own handle (the *sql.DB in sqlx.DB) is that handle.
+		outer, ok := client.TypeOf(ptr.Type)
+		if inner, ok2 := client.TypeOf(typ); ok && ok2 && outer.Kind != client.Unknown && inner.Kind == outer.Kind {
+			return term.New(term.As, "", "", typ, ptr.Args[0])
+		}
+	}
+	v := s.load(ptr, typ, zero(t))
+	if v.Op == term.Load && v.Args[0] == ptr && ptr.Root().Op == term.Global {
+		if g := x.globalPart(s, ptr, typ); g != nil {
+			return g
+		}
+	}
+	return v
+}
+
+// globalPart reads a field or an element of a package variable that is set once.
+func (x *exec) globalPart(s *state, ptr *term.Term, typ string) *term.Term {
+	if ptr.Op != term.FieldPtr && ptr.Op != term.ElemPtr {
+		return nil
+	}
+	if g := x.w.Global(ptr.Key()); g != nil {
+		return g.WithType(orType(g.Type, typ))
+	}
+	return nil
+}
+
+func (x *exec) binop(s *state, in *ssa.BinOp, typ string) *term.Term {
+	a, b := x.val(s, in.X), x.val(s, in.Y)
+	if in.Op == token.ADD {
+		if t, ok := in.X.Type().Underlying().(*types.Basic); ok && t.Info()&types.IsString != 0 {
+			return concat(a, b)
+		}
+	}
+	return term.New(term.Bin, in.Op.String(), "", typ, a, b)
+}
+
+func concat(parts ...*term.Term) *term.Term {
+	var args []*term.Term
+	for _, p := range parts {
+		if p.Op == term.Concat {
+			args = append(args, p.Args...)
+		} else {
+			args = append(args, p)
+		}
+	}
+	// Neighbouring constants are one.
+	out := args[:0:0]
+	for _, a := range args {
+		if v, ok := a.StrVal(); ok && len(out) > 0 {
+			if w, ok := out[len(out)-1].StrVal(); ok {
+				out[len(out)-1] = term.Str(w + v)
+				continue
+			}
+		}
+		out = append(out, a)
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return term.New(term.Concat, "", "", "string", out...)
+}
+
+// convert keeps conversions that lose bits; others are the value itself.
+func convert(v *term.Term, from, to types.Type, typ string) *term.Term {
+	b, ok := to.Underlying().(*types.Basic)
+	if ok && b.Info()&types.IsInteger != 0 {
+		switch b.Kind() {
+		case types.Int32, types.Uint32, types.Int16, types.Uint16, types.Int8, types.Uint8:
+			if f, ok := from.Underlying().(*types.Basic); ok && wide(f.Kind()) && v.Op != term.Const {
+				return term.New(term.Conv, b.Name(), "", typ, v)
+			}
+		}
+	}
+	return v
+}
+
+func wide(k types.BasicKind) bool {
+	switch k {
+	case types.Int, types.Uint, types.Int64, types.Uint64, types.Uintptr:
+		return true
+	}
+	return false
+}
+
+func (x *exec) assert(s *state, in *ssa.TypeAssert, typ string) *term.Term {
+	v := x.val(s, in.X)
+	as := v
+	_, toIface := in.AssertedType.Underlying().(*types.Interface)
+	want := typeName(in.AssertedType)
+	if !toIface {
+		as = term.New(term.As, "", "", want, v)
+	}
+	if !in.CommaOk {
+		return as
+	}
+	ok := term.New(term.Bin, "is "+want, "", "bool", v, term.Nil())
+	if st := typeName(in.X.Type()); !toIface && v.Type != "" && v.Type != st && want != "" {
+		ok = term.Bool(v.Type == want) // the dynamic type is known
+	}
+	s.tuples[in] = []*term.Term{as, ok}
+	return as
+}
+
+func (x *exec) extract(s *state, in *ssa.Extract, typ string) *term.Term {
+	if t, ok := s.tuples[in.Tuple]; ok && in.Index < len(t) {
+		if v := t[in.Index]; v != nil {
+			return v.WithType(orType(v.Type, typ))
+		}
+	}
+	return term.New(term.Result, strconv.Itoa(in.Index), "", typ, x.val(s, in.Tuple))
+}
+
+func (x *exec) closure(s *state, in *ssa.MakeClosure) *term.Term {
+	fn := in.Fn.(*ssa.Function)
+	binds := make([]*term.Term, len(in.Bindings))
+	for i, b := range in.Bindings {
+		binds[i] = x.val(s, b)
+	}
+	if fn.Parent() == nil && len(binds) == 1 && fn.Object() != nil { // x.Method as a value
+		if m, ok := fn.Object().(*types.Func); ok {
+			return term.New(term.Bound, m.FullName(), "", "", binds[0])
+		}
+	}
+	return term.New(term.Closure, FuncKey(fn), "", "", binds...)
+}
+
+func (x *exec) selection(s *state, in *ssa.Select, site string) *term.Term {
+	chans := make([]*term.Term, len(in.States))
+	tuple := []*term.Term{term.Unknown("select "+site, "int"), term.Unknown(site+"ok", "bool")}
+	for i, st := range in.States {
+		if st.Dir == types.RecvOnly {
+			chans[i] = x.val(s, st.Chan)
+			tuple = append(tuple, term.Unknown(site+"r"+strconv.Itoa(i), ""))
+		} else {
+			x.consume(s, x.val(s, st.Send))
+		}
+	}
+	x.sels["select "+site] = chans
+	s.tuples[in] = tuple
+	return term.Unknown(site, "")
+}
+
+// store puts val at ptr; what leaves the function that way has been looked at or handed out.
+func (x *exec) store(s *state, ptr, val *term.Term, site string) {
+	if ptr.Root().Op != term.Cell {
+		x.consume(s, val)
+	}
+	s.store(ptr, val)
+}
+
+// consume notes that the program looks at v.
+func (x *exec) consume(s *state, v *term.Term) {
+	v.Walk(func(t *term.Term) bool {
+		switch t.Op {
+		case term.Answer, term.Count, term.HasRow, term.Field:
+			if aboutAnswer(t) || symbolic(t) {
+				x.run.Consumed[t.Key()] = t
+			}
+			return t.Op != term.Field
+		case term.Bin:
+			if t.Args[1].IsNil() && (aboutAnswer(t.Args[0]) || symbolic(t.Args[0])) && t.Args[0].Op != term.ErrOf {
+				x.run.Consumed[t.Key()] = t // only whether it is nil
+				return false
+			}
+		case term.Load:
+			if symbolic(t) || aboutAnswer(t) {
+				x.run.Consumed[t.Key()] = t
+			}
+		case term.Param, term.Result, term.Sent:
+			x.run.Consumed[t.Key()] = t
+		case term.ErrOf:
+			return false
+		}
+		return true
+	})
+}
+
+func (x *exec) consumeAll(s *state, vs []*term.Term) {
+	for _, v := range vs {
+		x.consume(s, v)
+	}
+}
+
+// symbolic reports whether t can become an answer when a caller fills it in.
+func symbolic(t *term.Term) bool {
+	r := t.Root()
+	return r.Op == term.Param || r.Op == term.Free
+}

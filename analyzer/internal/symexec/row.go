@@ -1,0 +1,552 @@
+package symexec
+
+import (
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// batchElem is where a batch keeps its statements.
+const batchElem = "batch"
+
+// operands are a catalogued call's operands by what they are.
+type operands struct {
+	m    *client.Method
+	recv *term.Term
+	args []*term.Term // without the receiver
+}
+
+func (o *operands) at(i int) *term.Term {
+	if i >= 0 && i < len(o.args) {
+		return o.args[i]
+	}
+	return nil
+}
+
+// handle is the handle, without a context that was attached to it.
+func (o *operands) handle() (handle, ctx *term.Term) {
+	h := o.recv
+	if o.m.Handle != client.NoArg {
+		h = o.at(o.m.Handle)
+	}
+	return detach(h)
+}
+
+func detach(h *term.Term) (handle, ctx *term.Term) {
+	for h != nil && (h.Op == term.WithCtx || h.Op == term.As) {
+		if h.Op == term.As {
+			inner, c := detach(h.Args[0])
+			if c == nil {
+				return h, nil
+			}
+			return term.New(term.As, "", "", h.Type, inner), c
+		}
+		if ctx == nil {
+			ctx = h.Args[1]
+		}
+		h = h.Args[0]
+	}
+	return h, ctx
+}
+
+// row runs a call that the catalogue knows.
+func (x *exec) row(s *state, c *call, m *client.Method, obj *types.Func) []*state {
+	o := &operands{m: m, args: c.args}
+	if obj.Signature().Recv() != nil && len(c.args) > 0 {
+		o.recv, o.args = c.args[0], c.args[1:]
+	}
+	switch m.Effect {
+	case client.Send, client.Run:
+		x.send(s, c, o)
+	case client.Build, client.Clause, client.Bind:
+		x.build(s, c, o)
+	case client.Derive:
+		x.derive(s, c, o, obj)
+	case client.Same:
+		h := o.recv
+		if h == nil {
+			h, _ = o.handle()
+		}
+		if ctx := o.at(m.Ctx); ctx != nil {
+			h = term.New(term.WithCtx, "", "", h.Type, h, ctx)
+		}
+		x.results1(s, c, h)
+	case client.Callback:
+		return x.scoped(s, c, o, obj)
+	case client.End:
+		return x.ending(s, c, o)
+	case client.Cap:
+		if n := o.at(0); n != nil && n.Str == "i:1" {
+			s.emit(&summary.Effect{Op: summary.Cap, Site: c.site, Steps: x.step(c), Handle: o.recv})
+		}
+		x.results1(s, c, o.recv)
+	case client.Queue:
+		x.queue(s, c, o)
+	case client.RunBatch:
+		x.runBatch(s, c, o)
+	case client.Read:
+		x.read(s, c, o)
+	default:
+		x.fresh(s, c, obj.FullName(), o.recv)
+	}
+	return []*state{s}
+}
+
+// results1 gives the first result that is not an error the value v; errors are unknown.
+func (x *exec) results1(s *state, c *call, v *term.Term) {
+	r := x.signature(c).Results()
+	res := make([]*term.Term, r.Len())
+	for i := range res {
+		typ := typeName(r.At(i).Type())
+		switch {
+		case typ == "error":
+			res[i] = term.New(term.ErrOf, "", "", "error", term.Unknown(c.site, ""))
+		case v != nil:
+			res[i] = v
+			if typ != "" && v.Type != typ && !types.IsInterface(r.At(i).Type()) {
+				res[i] = term.New(term.As, "", "", typ, v)
+			}
+			v = nil
+		default:
+			res[i] = term.Unknown(c.site+"r"+strconv.Itoa(i), typ)
+		}
+	}
+	x.ret(s, c, res)
+}
+
+func (x *exec) fresh(s *state, c *call, name string, args ...*term.Term) {
+	if len(args) == 1 && args[0] == nil {
+		args = nil
+	}
+	x.results1(s, c, term.New(term.Call, name, c.site, x.resultType(c, 0), args...))
+}
+
+// statementArgs are the arguments from number i on, those of a variadic or slice one by one.
+func (x *exec) statementArgs(s *state, args []*term.Term, i int) []*term.Term {
+	if i < 0 || i >= len(args) {
+		return nil
+	}
+	var out []*term.Term
+	for _, a := range args[i:] {
+		if elems, known := elementsOf(s, a); known && a.Op == term.Cell {
+			if len(elems) == 0 && keyed(s, a) {
+				out = append(out, a) // a map of named arguments
+				continue
+			}
+			out = append(out, elems...)
+			continue
+		}
+		if a.IsNil() {
+			continue
+		}
+		out = append(out, a)
+	}
+	return x.named(s, out)
+}
+
+func keyed(s *state, m *term.Term) bool {
+	k := m.Key()
+	for _, e := range s.mem {
+		if e.Loc.Op == term.ElemPtr && e.Loc.Args[0].Key() == k {
+			return true
+		}
+	}
+	return false
+}
+
+// named replaces a map of named arguments by its entries, as Slots named for the key.
+func (x *exec) named(s *state, args []*term.Term) []*term.Term {
+	out := args[:0:0]
+	for _, a := range args {
+		if a.Op != term.Cell {
+			out = append(out, a)
+			continue
+		}
+		k := a.Key()
+		found := false
+		for _, mk := range sortedKeys(s.mem) {
+			e := s.mem[mk]
+			if e.Loc.Op == term.ElemPtr && e.Loc.Args[0].Key() == k {
+				if name, ok := strings.CutPrefix(e.Loc.Str, "s:"); ok {
+					out = append(out, term.New(term.Slot, name, "", "", e.Val))
+					found = true
+				}
+			}
+		}
+		if !found {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// send sends a text.
+func (x *exec) send(s *state, c *call, o *operands) {
+	handle, ctx := o.handle()
+	e := &summary.Effect{Op: summary.Send, Site: c.site, Steps: x.step(c), Handle: handle, Answer: o.m.Answer, Ctx: ctx}
+	if a := o.at(o.m.Ctx); a != nil {
+		e.Ctx = a
+	}
+	e.Args = x.statementArgs(s, o.args, o.m.Args)
+	if o.m.Effect == client.Run {
+		e.Text = handle // a Stmt, or what a caller shows to be one
+		if st := o.at(o.m.Stmt); st != nil {
+			e.Text = st
+		}
+	} else if e.Text = o.at(o.m.SQL); e.Text == nil {
+		e.Text = term.Unknown(c.site+"q", "")
+	}
+	if e.Text.Op == term.Stmt && e.Ctx == nil {
+		_, e.Ctx = detach(e.Text.Args[0])
+	}
+	sent := term.New(term.Sent, "", c.site, "")
+	e.Made = sent
+	s.emit(e)
+	x.answer(s, c, o, sent)
+}
+
+// answer gives a sending call its results and writes its destinations.
+func (x *exec) answer(s *state, c *call, o *operands, sent *term.Term) {
+	if o.m.Dest >= 0 {
+		x.scan(s, c, o.args, o.m.Dest, sent)
+	}
+	r := x.signature(c).Results()
+	res := make([]*term.Term, r.Len())
+	for i := range res {
+		typ := typeName(r.At(i).Type())
+		switch {
+		case typ == "error":
+			res[i] = term.New(term.ErrOf, "", "", "error", sent)
+		case o.m.Answer == client.Dest && typ == "" && i == 0: // xorm's (has bool, err error)
+			res[i] = term.New(term.HasRow, "", "", "bool", sent)
+		default:
+			res[i] = sent.WithType(typ)
+		}
+	}
+	x.ret(s, c, res)
+}
+
+// scan writes the answer's columns to the pointers from argument i on.
+func (x *exec) scan(s *state, c *call, args []*term.Term, i int, sent *term.Term) {
+	col := 0
+	for _, a := range args[min(i, len(args)):] {
+		dests := []*term.Term{a}
+		if elems, known := elementsOf(s, a); known && len(elems) > 0 {
+			dests = elems
+		}
+		for _, d := range dests {
+			ans := term.New(term.Answer, strconv.Itoa(col), "", "", sent)
+			col++
+			if d.Op == term.Opaque || d.IsNil() {
+				x.run.Consumed[ans.Key()] = ans // where it goes is not seen
+				continue
+			}
+			if d.Root().Op != term.Cell {
+				x.run.Consumed[ans.Key()] = ans // kept outside this function
+				if d.Root().Op == term.Free || d.Root().Op == term.Param {
+					delete(x.run.Consumed, ans.Key())
+					if d.Root().Op == term.Param || d.Op != term.Free {
+						x.run.Consumed[ans.Key()] = ans
+					}
+				}
+			}
+			s.store(d, ans)
+		}
+	}
+}
+
+// build makes or extends a statement.
+func (x *exec) build(s *state, c *call, o *operands) {
+	slots, handle := []*term.Term(nil), o.recv
+	if o.recv != nil && o.recv.Op == term.Stmt {
+		handle, slots = o.recv.Args[0], append(slots, o.recv.Args[1:]...)
+	}
+	switch {
+	case o.m.Effect == client.Bind:
+		handle = o.at(max(o.m.Handle, 0))
+	case o.m.Stmt >= 0:
+		if st := o.at(o.m.Stmt); st != nil && st.Op == term.Stmt {
+			slots = append(slots, st.Args[1:]...)
+		} else {
+			slots = append(slots, term.New(term.Slot, "raw", "", "", term.Unknown(c.site+"q", "")))
+		}
+	default:
+		if handle == nil {
+			handle, _ = o.handle()
+		}
+		name := o.m.Slot
+		if o.m.Effect == client.Build {
+			name = "raw"
+		}
+		if text := o.at(o.m.SQL); text != nil {
+			args := []*term.Term{text}
+			if elems, known := elementsOf(s, text); known && text.Op == term.Cell && len(elems) > 0 {
+				for _, e := range elems { // Select("a", "b"): texts one by one
+					slots = append(slots, term.New(term.Slot, name, "", "", e))
+				}
+				break
+			}
+			args = append(args, x.statementArgs(s, o.args, o.m.Args)...)
+			slots = append(slots, term.New(term.Slot, name, "", "", args...))
+		} else if name != "" {
+			slots = append(slots, term.New(term.Slot, name, "", "", term.Unknown(c.site+"q", "")))
+		}
+	}
+	if handle == nil {
+		handle = term.Unknown(c.site+"h", "")
+	}
+	if ctx := o.at(o.m.Ctx); ctx != nil && o.m.Effect == client.Clause {
+		handle = term.New(term.WithCtx, "", "", handle.Type, handle, ctx)
+	}
+	st := term.New(term.Stmt, "", c.site, x.resultType(c, 0), append([]*term.Term{handle}, slots...)...)
+	r := x.signature(c).Results()
+	res := make([]*term.Term, r.Len())
+	for i := range res {
+		if typeName(r.At(i).Type()) == "error" {
+			res[i] = term.New(term.ErrOf, "", "", "error", term.Unknown(c.site, ""))
+		} else {
+			res[i] = st
+		}
+	}
+	x.ret(s, c, res)
+}
+
+// madeName names the call that made a handle of a kind; MadeKind reads it.
+func madeName(obj *types.Func, k client.Kind) string {
+	return obj.FullName() + "#" + strconv.Itoa(int(k))
+}
+
+// MadeKind is the kind of handle that a term says a catalogued call made; ok is false for other
+// terms. Unknown stands for the kind of the handle it was made from, its first argument.
+func MadeKind(t *term.Term) (k client.Kind, ok bool) {
+	i := strings.LastIndexByte(t.Str, '#')
+	if t.Op != term.Call || i < 0 {
+		return client.Unknown, false
+	}
+	n, err := strconv.Atoi(t.Str[i+1:])
+	return client.Kind(n), err == nil
+}
+
+// derive makes a handle from another.
+func (x *exec) derive(s *state, c *call, o *operands, obj *types.Func) {
+	base, ctx := o.handle()
+	if o.m.DSN != client.NoArg && base == nil {
+		base = o.at(o.m.DSN)
+	}
+	var from []*term.Term
+	if base != nil {
+		from = append(from, base)
+	}
+	made := term.New(term.Call, madeName(obj, o.m.To), c.site, x.resultType(c, 0), from...)
+	if a := o.at(o.m.Ctx); a != nil {
+		ctx = a
+	}
+	x.opened(s, c, o, base, made, ctx)
+	x.results1(s, c, made)
+}
+
+// opened emits what opening the handle made does.
+func (x *exec) opened(s *state, c *call, o *operands, base, made, ctx *term.Term) {
+	switch o.m.To {
+	case client.Tx:
+		e := &summary.Effect{Op: summary.Begin, Site: c.site, Steps: x.step(c), Handle: base, Made: made, Ctx: ctx}
+		e.Snapshot = snapshot(s, o.at(o.m.Opts))
+		s.emit(e)
+	case client.Conn:
+		s.emit(&summary.Effect{Op: summary.Take, Site: c.site, Steps: x.step(c), Handle: base, Made: made, Ctx: ctx})
+	}
+}
+
+// snapshot reports whether transaction options ask for REPEATABLE READ or SERIALIZABLE.
+func snapshot(s *state, opts *term.Term) bool {
+	if opts == nil {
+		return false
+	}
+	for _, name := range []string{"Isolation", "IsoLevel"} {
+		v := s.field(opts, name, "")
+		if opts.Op == term.Cell {
+			v = s.load(term.New(term.FieldPtr, name, "", "", opts), "", nil)
+		} else if elems, known := elementsOf(s, opts); known && len(elems) == 1 {
+			v = s.load(term.New(term.FieldPtr, name, "", "", elems[0]), "", nil)
+		}
+		switch strings.ToLower(strings.TrimPrefix(v.Str, "s:")) {
+		case "i:4", "i:5", "i:6", "repeatable read", "serializable": // sql.LevelRepeatableRead, Snapshot, Serializable
+			return true
+		}
+	}
+	return false
+}
+
+// scoped runs a callback with a handle that lives as long as the callback.
+func (x *exec) scoped(s *state, c *call, o *operands, obj *types.Func) []*state {
+	base, ctx := o.handle()
+	fn := o.at(o.m.Fn)
+	if fn == nil {
+		x.fresh(s, c, obj.FullName(), base)
+		return []*state{s}
+	}
+	typ := paramType(obj, o.m.Fn, o.m.FnArg)
+	made := term.New(term.Call, madeName(obj, o.m.To), c.site, typ, base)
+	var h *term.Term = made
+	if a := o.at(o.m.Ctx); a != nil {
+		ctx = a
+	} else if ctx != nil {
+		h = term.New(term.WithCtx, "", "", typ, made, ctx)
+	}
+	x.opened(s, c, o, base, made, ctx)
+	outs, _ := x.within(s, c, o.m, fn, h)
+	for _, out := range outs {
+		out.emit(&summary.Effect{Op: summary.End, Site: c.site + "x", Steps: x.step(c), Handle: made, Ending: o.m.Ending})
+		x.fresh(out, c, obj.FullName(), base)
+	}
+	return outs
+}
+
+// paramType is the type name of parameter i of the function that parameter fn of obj is.
+func paramType(obj *types.Func, fn, i int) string {
+	params := obj.Signature().Params()
+	if fn >= params.Len() {
+		return ""
+	}
+	sig, ok := params.At(fn).Type().Underlying().(*types.Signature)
+	if !ok || i >= sig.Params().Len() {
+		return ""
+	}
+	return typeName(sig.Params().At(i).Type())
+}
+
+// ending ends a handle.
+func (x *exec) ending(s *state, c *call, o *operands) []*state {
+	h, _ := o.handle()
+	outs := []*state{s}
+	e := &summary.Effect{Op: summary.End, Site: c.site, Steps: x.step(c), Handle: h, Ending: o.m.Ending}
+	if fn := o.at(o.m.Fn); fn != nil { // sql.Conn.Raw
+		if !x.discards(fn) {
+			outs, _ = x.within(s, c, o.m, fn, h)
+			for _, out := range outs {
+				x.fresh(out, c, "raw", h)
+			}
+			return outs
+		}
+	}
+	s.emit(e)
+	if o.m.Ending == client.Detach {
+		x.results1(s, c, h)
+		return outs
+	}
+	x.fresh(s, c, "end", h)
+	return outs
+}
+
+// discards reports whether fn can return driver.ErrBadConn.
+func (x *exec) discards(fn *term.Term) bool {
+	sum, _, _ := x.target(fn, nil)
+	if sum == nil {
+		return false
+	}
+	for _, o := range sum.Outcomes {
+		for _, r := range o.Results {
+			if r.Has(func(t *term.Term) bool { return t.Op == term.Global && t.Str == "database/sql/driver.ErrBadConn" }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// queue adds a statement to a batch.
+func (x *exec) queue(s *state, c *call, o *operands) {
+	loc := term.New(term.ElemPtr, batchElem, "", "", o.recv)
+	var have []*term.Term
+	if e, ok := s.mem[loc.Key()]; ok && e.Val.Op == term.Batch {
+		have = e.Val.Args
+	}
+	text := o.at(o.m.SQL)
+	if text == nil {
+		text = term.Unknown(c.site+"q", "")
+	}
+	slot := term.New(term.Slot, "raw", "", "", append([]*term.Term{text}, x.statementArgs(s, o.args, o.m.Args)...)...)
+	q := term.New(term.Stmt, "", c.site, "", term.Nil(), slot)
+	s.mem[loc.Key()] = summary.Store{Loc: loc, Val: term.New(term.Batch, "", "", "", append(append([]*term.Term(nil), have...), q)...)}
+	x.fresh(s, c, "queue")
+}
+
+// runBatch sends the statements of a batch.
+func (x *exec) runBatch(s *state, c *call, o *operands) {
+	handle, ctx := o.handle()
+	if a := o.at(o.m.Ctx); a != nil {
+		ctx = a
+	}
+	sent := term.New(term.Sent, "", c.site, "")
+	e := &summary.Effect{Op: summary.Send, Site: c.site, Steps: x.step(c), Handle: handle, Ctx: ctx, Answer: client.Rows,
+		Made: sent, Text: term.Unknown(c.site+"q", "")}
+	if b := o.at(o.m.Batch); b != nil {
+		loc := term.New(term.ElemPtr, batchElem, "", "", b)
+		if m, ok := s.mem[loc.Key()]; ok && m.Val.Op == term.Batch {
+			for i, q := range m.Val.Args {
+				e.Batch = append(e.Batch, &summary.Effect{Op: summary.Send, Site: c.site + "q" + strconv.Itoa(i), Steps: e.Steps,
+					Handle: handle, Ctx: ctx, Text: q, Answer: client.Rows, Made: sent})
+			}
+		}
+	}
+	s.emit(e)
+	x.answer(s, c, o, sent)
+}
+
+// errName tells the errors of an answer apart; "" is that of sending.
+func errName(r client.Reading) string {
+	switch r {
+	case client.ReadScan:
+		return "scan"
+	case client.ReadItem, client.ReadErr, client.ReadAll:
+		return ""
+	}
+	return "other"
+}
+
+// read reads an answer.
+func (x *exec) read(s *state, c *call, o *operands) {
+	from := o.recv
+	if o.m.Handle != client.NoArg {
+		from = o.at(o.m.Handle)
+	}
+	if from == nil {
+		from = term.Unknown(c.site, "")
+	}
+	for from.Op == term.As {
+		from = from.Args[0]
+	}
+	var v *term.Term
+	switch o.m.Read {
+	case client.ReadScan:
+		x.scan(s, c, o.args, max(o.m.Dest, 0), from)
+	case client.ReadCount:
+		v = term.New(term.Count, "", "", "", from)
+	case client.ReadNext:
+		v = term.New(term.HasRow, "", "", "bool", from)
+	case client.ReadAll:
+		all := term.New(term.Answer, "-1", "", "", from)
+		x.run.Consumed[all.Key()] = all
+		v = all
+	case client.ReadItem:
+		v = from
+	}
+	r := x.signature(c).Results()
+	res := make([]*term.Term, r.Len())
+	for i := range res {
+		typ := typeName(r.At(i).Type())
+		switch {
+		case typ == "error":
+			res[i] = term.New(term.ErrOf, errName(o.m.Read), "", "error", from)
+		case v != nil:
+			res[i], v = v.WithType(typ), nil
+		default:
+			res[i] = term.Unknown(c.site+"r"+strconv.Itoa(i), typ)
+		}
+	}
+	x.ret(s, c, res)
+}

@@ -1,0 +1,313 @@
+package symexec
+
+import (
+	"cmp"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// state is what holds at one point of one path, or of several that did the same to the outside.
+type state struct {
+	regs    map[ssa.Value]*term.Term
+	tuples  map[ssa.Value][]*term.Term
+	mem     map[string]summary.Store
+	facts   map[string]summary.Fact
+	aliases map[string][]*term.Term // results of calls of function values, by the call's key
+	visits  map[*ssa.BasicBlock]int
+	trace   *node
+	defers  *deferred
+
+	cleanup     summary.Cleanup
+	cleanupSite string
+	exits       bool
+	depth       int // of loads through one another: memory can lead back to itself
+}
+
+// maxLoads bounds how many loads one load leads through.
+const maxLoads = 12
+
+// node is the last effect of a trace.
+type node struct {
+	parent *node
+	effect *summary.Effect
+	key    uint64
+	n      int
+}
+
+// deferred is the last deferred call of a stack.
+type deferred struct {
+	parent *deferred
+	call   *call
+	key    uint64
+}
+
+func newState() *state {
+	return &state{
+		regs: map[ssa.Value]*term.Term{}, tuples: map[ssa.Value][]*term.Term{},
+		mem: map[string]summary.Store{}, facts: map[string]summary.Fact{},
+		aliases: map[string][]*term.Term{}, visits: map[*ssa.BasicBlock]int{},
+	}
+}
+
+func (s *state) clone() *state {
+	c := *s
+	c.regs, c.tuples = maps.Clone(s.regs), maps.Clone(s.tuples)
+	c.mem, c.facts = maps.Clone(s.mem), maps.Clone(s.facts)
+	c.aliases, c.visits = maps.Clone(s.aliases), maps.Clone(s.visits)
+	return &c
+}
+
+func hash(parts ...string) uint64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
+
+// emit appends an effect to the trace.
+func (s *state) emit(e *summary.Effect) {
+	if e.Cleanup == summary.NoCleanup && s.cleanup != summary.NoCleanup {
+		e.Cleanup, e.CleanupSite = s.cleanup, s.cleanupSite
+	}
+	n := &node{parent: s.trace, effect: e, n: 1}
+	var up uint64
+	if s.trace != nil {
+		n.n, up = s.trace.n+1, s.trace.key
+	}
+	parts := []string{strconv.FormatUint(up, 36), strconv.Itoa(int(e.Op)), e.Site}
+	for _, t := range []*term.Term{e.Handle, e.Text, e.Ctx, e.Fn} {
+		if t != nil {
+			parts = append(parts, t.Key())
+		}
+	}
+	n.key = hash(parts...)
+	s.trace = n
+}
+
+func (s *state) effects() []*summary.Effect {
+	if s.trace == nil {
+		return nil
+	}
+	out := make([]*summary.Effect, s.trace.n)
+	for n := s.trace; n != nil; n = n.parent {
+		out[n.n-1] = n.effect
+	}
+	return out
+}
+
+// push registers a deferred call.
+func (s *state) push(c *call) {
+	d := &deferred{parent: s.defers, call: c}
+	var up uint64
+	if s.defers != nil {
+		up = s.defers.key
+	}
+	d.key = hash(strconv.FormatUint(up, 36), c.site)
+	s.defers = d
+}
+
+// key tells states apart that must not be merged: they did different things to the outside, or
+// know different things about an answer.
+func (s *state) key() string {
+	var b strings.Builder
+	if s.trace != nil {
+		b.WriteString(strconv.FormatUint(s.trace.key, 36))
+	}
+	b.WriteByte('|')
+	if s.defers != nil {
+		b.WriteString(strconv.FormatUint(s.defers.key, 36))
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.facts)) {
+		if f := s.facts[k]; aboutAnswer(f.Cond) {
+			b.WriteByte('|')
+			b.WriteString(k)
+			b.WriteString(strconv.FormatBool(f.Val))
+		}
+	}
+	return b.String()
+}
+
+func aboutAnswer(t *term.Term) bool {
+	return t.Has(func(t *term.Term) bool { return t.Op == term.Sent })
+}
+
+// merge joins o into s: values become alternatives, facts that differ are forgotten.
+func (s *state) merge(o *state) {
+	for k, v := range o.regs {
+		s.regs[k] = term.Join(s.regs[k], v)
+	}
+	for k, v := range o.tuples {
+		w, ok := s.tuples[k]
+		if !ok || len(w) != len(v) {
+			s.tuples[k] = v
+			continue
+		}
+		joined := make([]*term.Term, len(v))
+		for i := range v {
+			joined[i] = term.Join(w[i], v[i])
+		}
+		s.tuples[k] = joined
+	}
+	for k, e := range o.mem {
+		if w, ok := s.mem[k]; ok {
+			e.Val = term.Join(w.Val, e.Val)
+		} else if outside(e.Loc) {
+			// On the other path the location kept what it had when the function began.
+			e.Val = term.Join(e.Val, term.New(term.Load, "", "", e.Val.Type, e.Loc))
+		}
+		s.mem[k] = e
+	}
+	for k, e := range s.mem {
+		if _, ok := o.mem[k]; !ok && outside(e.Loc) {
+			e.Val = term.Join(e.Val, term.New(term.Load, "", "", e.Val.Type, e.Loc))
+			s.mem[k] = e
+		}
+	}
+	for k, f := range s.facts {
+		if g, ok := o.facts[k]; !ok || g.Val != f.Val {
+			delete(s.facts, k)
+		}
+	}
+	maps.Copy(s.aliases, o.aliases)
+	for b, n := range o.visits {
+		s.visits[b] = max(s.visits[b], n)
+	}
+}
+
+// outside reports whether a location exists before the function runs.
+func outside(loc *term.Term) bool { return loc.Root().Op != term.Cell }
+
+// mergeAll merges states with equal keys, keeping their order.
+func mergeAll(states []*state) []*state {
+	if len(states) < 2 {
+		return states
+	}
+	byKey := map[string]*state{}
+	out := states[:0:0]
+	for _, s := range states {
+		k := s.key()
+		if have, ok := byKey[k]; ok {
+			have.merge(s)
+			continue
+		}
+		byKey[k] = s
+		out = append(out, s)
+	}
+	return out
+}
+
+// load is what ptr points at; typ is its static type's name, zero what fresh memory holds.
+func (s *state) load(ptr *term.Term, typ string, zero *term.Term) *term.Term {
+	if s.depth++; s.depth > maxLoads {
+		s.depth--
+		return term.Unknown("deep", typ)
+	}
+	defer func() { s.depth-- }()
+	if ptr.Op == term.Phi {
+		var out *term.Term
+		for _, p := range ptr.Args {
+			out = term.Join(out, s.load(p, typ, zero))
+		}
+		return out
+	}
+	if e, ok := s.mem[ptr.Key()]; ok {
+		return e.Val.WithType(orType(e.Val.Type, typ))
+	}
+	switch ptr.Op {
+	case term.FieldPtr:
+		if e, ok := s.mem[ptr.Args[0].Key()]; ok { // the whole struct was stored
+			return s.field(e.Val, ptr.Str, typ)
+		}
+		if ptr.Args[0].Op == term.Sent { // gorm's result: db.Error, db.RowsAffected
+			switch ptr.Str {
+			case "Error":
+				return term.New(term.ErrOf, "", "", "error", ptr.Args[0])
+			case "RowsAffected":
+				return term.New(term.Count, "", "", "", ptr.Args[0])
+			}
+		}
+	case term.ElemPtr:
+		if v := s.elements(ptr, typ); v != nil {
+			return v
+		}
+	}
+	if zero != nil && ptr.Root().Op == term.Cell {
+		return zero
+	}
+	return term.New(term.Load, "", "", typ, ptr)
+}
+
+// orType prefers the dynamic type that a value already carries over its static one.
+func orType(have, static string) string { return cmp.Or(have, static) }
+
+// elements is what element ptr holds: any element when the index is not constant.
+func (s *state) elements(ptr *term.Term, typ string) *term.Term {
+	if ptr.Str != "" {
+		return nil
+	}
+	prefix := ptr.Args[0].Key()
+	var out *term.Term
+	for _, k := range slices.Sorted(maps.Keys(s.mem)) {
+		e := s.mem[k]
+		if e.Loc.Op == term.ElemPtr && e.Loc.Str != batchElem && e.Loc.Args[0].Key() == prefix {
+			out = term.Join(out, e.Val)
+		}
+	}
+	return out
+}
+
+// field is field name of the struct value v.
+func (s *state) field(v *term.Term, name, typ string) *term.Term {
+	switch v.Op {
+	case term.Phi:
+		var out *term.Term
+		for _, a := range v.Args {
+			out = term.Join(out, s.field(a, name, typ))
+		}
+		return out
+	case term.Load:
+		return s.load(term.New(term.FieldPtr, name, "", v.Type, v.Args[0]), typ, nil)
+	}
+	return term.New(term.Field, name, "", typ, v)
+}
+
+// store puts val at ptr. A pointer with alternatives is written weakly.
+func (s *state) store(ptr, val *term.Term) {
+	if ptr.Op == term.Phi {
+		for _, p := range ptr.Args {
+			s.put(p, term.Join(val, s.load(p, val.Type, nil)))
+		}
+		return
+	}
+	s.put(ptr, val)
+}
+
+func (s *state) put(ptr, val *term.Term) {
+	// Copying a struct copies what is known of its fields.
+	if val.Op == term.Load {
+		src := val.Args[0].Key()
+		copied := false
+		for _, k := range slices.Sorted(maps.Keys(s.mem)) {
+			e := s.mem[k]
+			if e.Loc.Op == term.FieldPtr && e.Loc.Args[0].Key() == src {
+				loc := term.New(term.FieldPtr, e.Loc.Str, "", e.Loc.Type, ptr)
+				s.mem[loc.Key()] = summary.Store{Loc: loc, Val: e.Val}
+				copied = true
+			}
+		}
+		if copied {
+			return
+		}
+	}
+	s.mem[ptr.Key()] = summary.Store{Loc: ptr, Val: val}
+}
