@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -16,7 +17,7 @@ import (
 // keep their order towards the unlock.
 func Reorder(pass *analysis.Pass, e *lockflow.Event) []analysis.SuggestedFix {
 	s := newSite(pass, e)
-	if s == nil || e.Handle.Name == "" {
+	if s == nil {
 		return nil
 	}
 	list, i, ok := s.deferred()
@@ -51,6 +52,14 @@ func (s *site) deferred() ([]ast.Stmt, int, bool) {
 	return nil, 0, false
 }
 
+// on reports whether x is the event's handle: the sending call's, or one that is given to the helper.
+func (s *site) on(x ast.Expr) bool {
+	if s.e.Inner == nil {
+		return types.ExprString(x) == s.e.Handle.Name
+	}
+	return slices.ContainsFunc(s.e.Call.Args, func(arg ast.Expr) bool { return types.ExprString(arg) == types.ExprString(x) })
+}
+
 // givesBack reports whether d does nothing but close or release the event's handle.
 func (s *site) givesBack(d *ast.DeferStmt) bool {
 	call := d.Call
@@ -66,8 +75,7 @@ func (s *site) givesBack(d *ast.DeferStmt) bool {
 		return false
 	}
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && (sel.Sel.Name == "Close" || sel.Sel.Name == "Release") &&
-		types.ExprString(sel.X) == s.e.Handle.Name
+	return ok && (sel.Sel.Name == "Close" || sel.Sel.Name == "Release") && s.on(sel.X)
 }
 
 // move puts the lines of one statement, with the comments above and beside it, before another's.
