@@ -223,6 +223,46 @@ func TestJSONIsGoVetsTree(t *testing.T) {
 	}
 }
 
+// A helper that runs on what it is given is no mistake; the caller in another package that gives it a
+// pool is, and facts carry the helper there.
+func TestFactsReachCallersInBothModes(t *testing.T) {
+	dir := writeModule(t, map[string]string{
+		"gate/gate.go": `package gate
+
+import (
+	"context"
+	"database/sql"
+)
+
+type Runner interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
+func Shut(ctx context.Context, on Runner, bay int64) error {
+	_, err := on.ExecContext(ctx, "SELECT pg_advisory_lock($1)", bay)
+	return err
+}
+`,
+		"dock/dock.go": `package dock
+
+import (
+	"context"
+	"database/sql"
+
+	"example.org/shop/gate"
+)
+
+func Load(ctx context.Context, db *sql.DB) error {
+	return gate.Shut(ctx, db, 4)
+}
+`,
+	})
+	const at = "dock/dock.go:11:9: pg_advisory_lock runs on "
+	got := lintIn(t, dir, "./...")
+	got.want(t, 3, at, "\n\tgate/gate.go:13:", "1 finding in 1 package; 2 packages looked at\n")
+	vet(t, dir, "./...").want(t, 1, at, "gate.go:13")
+}
+
 func TestVetReportsAgainFromItsCache(t *testing.T) {
 	dir := warehouse(t)
 	for range 2 {
@@ -356,6 +396,31 @@ func TestDiffInBothModes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The fixed program has no finding of the rule that fixed it.
+func TestFixOfARuleHolds(t *testing.T) {
+	dir := writeModule(t, map[string]string{"dock.go": `package dock
+
+import (
+	"context"
+	"database/sql"
+)
+
+func Load(ctx context.Context, conn *sql.Conn, load func() error) error {
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(4)"); err != nil {
+		return err
+	}
+	defer conn.ExecContext(ctx, "SELECT pg_advisory_unlock(4)")
+	return load()
+}
+`})
+	lintIn(t, dir, "-unlockctx").want(t, 3, "dock.go:12:8: ", "(unlockctx)")
+	lintIn(t, dir, "-unlockctx", "-fix").want(t, 0, "1 fix in 1 file\n")
+	if got := readFile(t, dir, "dock.go"); !strings.Contains(got, "context.WithoutCancel(ctx), \"SELECT pg_advisory_unlock(4)\")") {
+		t.Errorf("got\n%s", got)
+	}
+	lintIn(t, dir, "-unlockctx").want(t, 0)
 }
 
 func TestFixLeavesWhatHasNone(t *testing.T) {
