@@ -213,3 +213,71 @@ func (p *parser) starColumn(l *level, c *found) int {
 	}
 	return -1
 }
+
+// shows reports whether the answer of c, or a value made from it, is among the columns of l.
+func (p *parser) shows(l *level, c *found) bool {
+	if l.into || !p.enter() {
+		return false
+	}
+	defer p.leave()
+	for _, a := range l.arms {
+		if p.shows(a, c) {
+			return true
+		}
+	}
+	for _, it := range l.list {
+		if p.itemShows(it, l, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) itemShows(it item, l *level, c *found) bool {
+	if it.lo <= c.name && c.name < it.hi {
+		return true
+	}
+	star := p.isStar(it.hi-1, it.lo, it.hi)
+	for i := range l.from {
+		f := &l.from[i]
+		sub := p.derivedOf(l, f)
+		if star && (f.function && f.at == c.name || sub != nil && p.shows(sub, c)) {
+			return true
+		}
+	}
+	for i := it.lo; i < it.hi; i++ {
+		t := &p.toks[i]
+		if sub := p.subs[i]; sub != nil {
+			if p.shows(sub, c) {
+				return true
+			}
+			i = p.skip(i, it.hi)
+		} else if (t.kind == word || t.kind == quoted) && p.nameShows(l, t.text, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameShows is nameCarries for a value made from the answer.
+func (p *parser) nameShows(l *level, name string, c *found) bool {
+	if p.nameCarries(l, "", name, c) {
+		return true
+	}
+	if !p.enter() {
+		return false
+	}
+	defer p.leave()
+	for i := range l.from {
+		sub := p.derivedOf(l, &l.from[i])
+		if sub == nil {
+			continue
+		}
+		for n, it := range sub.list {
+			if p.columnName(sub, &l.from[i], n) == name && p.itemShows(it, sub, c) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -71,31 +71,31 @@ func (p *parser) block(body *token, nesting int) {
 var blockWords = setOf("begin declare then else loop exception")
 
 // piece reads one statement or condition of a block.
-func (outer *parser) piece(u *unit, lo, hi, nesting int) {
+func (p *parser) piece(u *unit, lo, hi, nesting int) {
 	if lo >= hi {
 		return
 	}
-	p := newParser(u, outer.script, outer.stmt)
-	p.nested, p.partial = true, outer.partial
-	top := p.newLevel(nil, roleTop, -1)
-	q := p.queryOf(lo, hi)
-	switch first := p.word(lo, lo, hi); {
-	case first == "set":
-		p.setStatement(lo, hi)
-	case first == "execute" || q > lo && p.word(q, lo, hi) == "execute":
-		p.run(lo, hi, secList, top)
-		p.dynamic(lo, hi, nesting)
+	in := newParser(u, p.script, p.stmt)
+	in.nested, in.partial = true, p.partial
+	top := in.newLevel(nil, roleTop, -1)
+	q := in.queryOf(lo, hi)
+	switch {
+	case in.word(lo, lo, hi) == "set":
+		in.setStatement(lo, hi)
+	case q >= 0 && in.word(q, lo, hi) == "execute":
+		in.run(lo, hi, secList, top)
+		in.dynamic(q, hi, nesting)
 	case q < 0:
-		p.run(lo, hi, secList, top)
+		in.run(lo, hi, secList, top)
 	default:
-		p.scan(lo, q, p.newLevel(nil, roleTop, -1), secRest, false)
-		if p.toks[q].is("perform") || p.toks[q].is("call") {
+		in.scan(lo, q, in.newLevel(nil, roleTop, -1), secRest, false)
+		if in.toks[q].is("perform") || in.toks[q].is("call") {
 			q++
 		}
-		p.query(q, hi, top)
+		in.query(q, hi, top)
 	}
-	p.finish(top, false)
-	p.view(lo, hi)
+	in.finish(top, false)
+	in.view(lo, hi)
 }
 
 // queryOf returns where a query begins in a piece, -1 when the piece has none.

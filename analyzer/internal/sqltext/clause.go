@@ -15,7 +15,7 @@ var clauses = map[string]struct {
 	"order":     {secOrder, setOf("by")},
 	"limit":     {section: secLimit},
 	"fetch":     {secFetch, setOf("first next")},
-	"offset":    {section: secRest},
+	"offset":    {section: secOffset},
 	"window":    {section: secRest},
 	"for":       {secRest, setOf("update share no key")},
 	"lock":      {secRest, setOf("in")},
@@ -102,7 +102,7 @@ func (p *parser) run(lo, hi int, now section, l *level) {
 // section records what a clause says of its level, and reads what is inside it.
 func (p *parser) section(s section, lo, hi int, l *level) {
 	lo = min(lo, hi)
-	p.scan(lo, hi, l, s, s == secValues || s == secLimit || s == secFetch)
+	p.scan(lo, hi, l, s, s == secValues || s == secLimit || s == secFetch || s == secOffset)
 	switch s {
 	case secList:
 		if lo < hi && len(l.arms) == 0 {

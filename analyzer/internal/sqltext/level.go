@@ -29,9 +29,10 @@ const (
 	secOrder
 	secLimit
 	secFetch
+	secOffset
 	secSet
 	secValues
-	secRest // clauses that decide nothing: OFFSET, WINDOW, FOR UPDATE, ON CONFLICT, MERGE's WHEN
+	secRest // clauses that decide nothing: WINDOW, FOR UPDATE, ON CONFLICT, MERGE's WHEN
 )
 
 // level is one query level: a SELECT, a data-changing statement, a set of arms, or a bare
@@ -101,7 +102,7 @@ type found struct {
 // not looked at, and the script is partial.
 const (
 	maxDepth = 200
-	maxWork  = 1 << 20
+	maxWork  = 1 << 18
 )
 
 func (p *parser) enter() bool {
@@ -201,7 +202,7 @@ var (
 func (p *parser) tail(lo, hi int) int {
 	for i := lo; i < hi; i++ {
 		s, words := p.clause(i, lo, hi, "", secList)
-		if words > 0 && (s == secOrder || s == secLimit || s == secFetch || s == secRest) {
+		if words > 0 && (s == secOrder || s == secLimit || s == secFetch || s == secOffset || s == secRest) {
 			return i
 		}
 		i = p.skip(i, hi)

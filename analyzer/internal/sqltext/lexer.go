@@ -94,6 +94,10 @@ func (x *lexer) afterName() bool {
 // them are tokens of their own.
 func (x *lexer) word() {
 	start, letters := x.pos, false
+	x.holesBeforeVerb()
+	if x.pos > start {
+		return
+	}
 	for x.pos < x.end && (continues(x.peek(0)) || x.peek(0) == holeByte) {
 		letters = letters || x.peek(0) != holeByte
 		x.pos++
@@ -105,6 +109,28 @@ func (x *lexer) word() {
 	}
 	end := x.pos
 	for x.pos = start; x.pos < end; {
+		x.take(hole, 1)
+	}
+}
+
+// holesBeforeVerb takes the holes that a program puts right before a statement, such as a
+// comment of its own, as tokens of their own.
+func (x *lexer) holesBeforeVerb() {
+	if n := len(x.toks); n > 0 && !x.toks[n-1].is(";") {
+		return
+	}
+	n := 0
+	for x.peek(n) == holeByte {
+		n++
+	}
+	end := n
+	for continues(x.peek(end)) {
+		end++
+	}
+	if n == 0 || !verbs[lower(x.rest()[n:end])] {
+		return
+	}
+	for ; n > 0; n-- {
 		x.take(hole, 1)
 	}
 }

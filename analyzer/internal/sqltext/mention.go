@@ -30,10 +30,10 @@ var marks = [256][]struct {
 // nothing, looks at each byte once, and errs towards true.
 func Mentions(s string) bool {
 	set, timeout := false, false
-	for i := 0; i < len(s); i++ {
+	for i := 0; i+2 < len(s); i++ {
 		row := marks[fold(s[i])]
 		for j := range row {
-			if !hasFold(s[i:], row[j].text) {
+			if fold(s[i+1]) != row[j].text[1] || !hasFold(s[i:], row[j].text) {
 				continue
 			}
 			switch row[j].mark {

@@ -141,6 +141,9 @@ type Call struct {
 	// not returned as a column of its own (in WHERE, in PERFORM, in DO, under an operator that
 	// hides it). COALESCE, a cast, IS TRUE, = 1 and parentheses around the call keep it.
 	Column int
+	// Shown: the answer, or a value made from it, is in the result rows. It can be where Column
+	// is -1: behind a star, so that its position is not known, or under an operator.
+	Shown bool
 	// HashesKey names a 32-bit hash inside the key: "hashtext", "crc32", … or "".
 	HashesKey string
 	// Lit, Start and End locate "name(args)" when all of it stands in one literal: byte offsets

@@ -254,6 +254,7 @@ func (p *parser) finish(top *level, returns bool) {
 		c.Filtered = p.filtered(c)
 		if returns {
 			c.Column = p.column(top, c)
+			c.Shown = c.Column >= 0 || p.shows(top, c)
 		}
 	}
 	for i := range p.calls {

@@ -121,14 +121,17 @@ func (u *unit) skip(i, hi int) int {
 	return i
 }
 
+// mysqlScopes are what follows @@ in MySQL's system variables.
+var mysqlScopes = setOf("session global local")
+
 // readScript chooses the dialect and splits the text into tokens. MySQL's is chosen for
-// backticks and for a MySQL lock function outside comments and strings.
+// backticks, for @@session and for a MySQL lock function outside comments and strings.
 func readScript(src *source) *unit {
 	u := newUnit(src, 0, len(src.text), false)
 	pg := false
 	for i := range u.toks {
 		t := &u.toks[i]
-		if t.kind == op && strings.Contains(t.text, "`") {
+		if t.kind == op && strings.Contains(t.text, "`") || t.is("@@") && mysqlScopes[u.at(i+1, 0, len(u.toks)).text] {
 			return newUnit(src, 0, len(src.text), true)
 		}
 		// MySQL has no numbered placeholders and no dollar quotes.

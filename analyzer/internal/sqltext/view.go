@@ -6,26 +6,27 @@ type lockView struct {
 	lo, hi  int
 	names   map[string]bool // pg_locks and its aliases
 	queries map[int]bool    // the parentheses of the queries that read it; -1 is the outermost
+	around  []int           // for each token from lo, the innermost parenthesis around it that holds a query, or -1
 }
 
 // view looks at how a range of tokens reads pg_locks.
 func (p *parser) view(lo, hi int) {
-	v := lockView{p.unit, lo, hi, map[string]bool{"pg_locks": true}, map[int]bool{}}
+	if !p.readsLocks(lo, hi) {
+		return
+	}
+	v := lockView{p.unit, lo, hi, map[string]bool{"pg_locks": true}, map[int]bool{}, p.queriesAround(lo, hi)}
 	for i := lo; i < hi; i++ {
 		t := &p.toks[i]
 		if t.text != "pg_locks" || t.kind != word && t.kind != quoted {
 			continue
 		}
-		v.queries[v.enclosing(i)] = true
+		v.queries[v.around[i-lo]] = true
 		if p.at(i+1, lo, hi).is("as") {
 			i++
 		}
 		if a := p.at(i+1, lo, hi); a.kind == quoted || a.kind == word && !afterTable[a.text] {
 			v.names[a.text] = true
 		}
-	}
-	if len(v.queries) == 0 {
-		return
 	}
 	for _, f := range v.faults() {
 		if !contains(p.stmt.View, f) {
@@ -54,18 +55,34 @@ func (v *lockView) column(i int, name string) bool {
 		!v.at(i+1, v.lo, v.hi).is("(") && !v.at(i+1, v.lo, v.hi).is(".")
 }
 
-// enclosing returns the innermost parenthesis around i that holds a query, -1 when none does.
-func (v *lockView) enclosing(i int) int {
-	for i--; i >= v.lo; i-- {
-		t := &v.toks[i]
-		switch {
-		case t.is(")") && v.mate[i] >= 0:
-			i = v.mate[i]
-		case t.is("(") && v.toks[i+1].kind == word && (queryVerbs[v.toks[i+1].text] || writeVerbs[v.toks[i+1].text]):
-			return i
+func (u *unit) readsLocks(lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		if t := &u.toks[i]; t.text == "pg_locks" && (t.kind == word || t.kind == quoted) {
+			return true
 		}
 	}
-	return -1
+	return false
+}
+
+// queriesAround computes lockView.around.
+func (u *unit) queriesAround(lo, hi int) []int {
+	around := make([]int, hi-lo)
+	stack, now := []int{}, -1
+	for i := lo; i < hi; i++ {
+		t := &u.toks[i]
+		if t.is(")") && u.mate[i] >= lo && len(stack) > 0 {
+			now = stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+		}
+		around[i-lo] = now
+		if t.is("(") && u.mate[i] < hi {
+			stack = append(stack, now)
+			if next := u.at(i+1, lo, hi); next.kind == word && (queryVerbs[next.text] || writeVerbs[next.text]) {
+				now = i
+			}
+		}
+	}
+	return around
 }
 
 // ofLocks reports whether the column at i is one of pg_locks: by its qualifier, or because the
@@ -74,7 +91,7 @@ func (v *lockView) ofLocks(i int) bool {
 	if v.at(i-1, v.lo, v.hi).is(".") {
 		return v.names[v.at(i-2, v.lo, v.hi).text]
 	}
-	return v.queries[v.enclosing(i)]
+	return v.queries[v.around[i-v.lo]]
 }
 
 // faults finds the faults of the way in which lock keys are read back.
