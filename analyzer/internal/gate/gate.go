@@ -28,11 +28,13 @@ type Known func(*types.Func) bool
 
 // Of looks at a package.
 func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Reason {
-	lib := client.Library(client.Path(pkg.Path()))
+	if standard(pkg.Path()) {
+		return Closed
+	}
 	if mentions(files) {
 		return Locks
 	}
-	if lib || standard(pkg.Path()) {
+	if client.Library(client.Path(pkg.Path())) {
 		return Closed
 	}
 	if calls(pkg, info, known) {

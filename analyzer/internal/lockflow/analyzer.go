@@ -34,7 +34,7 @@ var Analyzer = &analysis.Analyzer{
 var debugging bool
 
 func init() {
-	Analyzer.Flags.BoolVar(&debugging, "debug", false, "print functions that could not be followed")
+	Analyzer.Flags.BoolVar(&debugging, "debug", false, "print what is known of each lock call, and functions that could not be followed")
 }
 
 // FuncFact is what other packages need to know of a function.
@@ -85,6 +85,11 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	guard(pass, "facts", func() { w.export() })
 	res.Events = b.events()
+	if debugging {
+		for _, e := range res.Events {
+			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Fset.Position(e.Pos), e.describe())
+		}
+	}
 	return res, nil
 }
 

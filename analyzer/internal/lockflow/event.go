@@ -1,6 +1,7 @@
 package lockflow
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 
@@ -170,4 +171,17 @@ func (r *Result) First(holds func(*Event) bool, report func(*Event)) {
 			report(e)
 		}
 	}
+}
+
+// describe shows what is known of e, for -debug.
+func (e *Event) describe() string {
+	what := "statement"
+	switch {
+	case e.Lock != nil:
+		what = e.Lock.Func.Name
+	case e.Setting != nil:
+		what = "set " + e.Setting.Name
+	}
+	return fmt.Sprintf("%s on %s %q, context %d (%s), cleanup %d, answer %d, verdicts %b, inner %t",
+		what, e.Handle.Kind, e.Handle.Name, e.Context.Kind, e.Context.Why, e.Cleanup, e.Answer, e.verdicts, e.Inner != nil)
 }

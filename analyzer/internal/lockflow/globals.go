@@ -4,11 +4,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
@@ -193,7 +195,11 @@ func (w *world) embed(id *ast.Ident, file string) {
 	if _, ok := v.Type().Underlying().(*types.Struct); ok {
 		return // embed.FS
 	}
-	if data, err := w.pass.ReadFile(file); err == nil && len(data) <= 64<<10 {
+	data, err := w.pass.ReadFile(file)
+	if err != nil { // drivers give the files that the go command calls Go's or others, not embedded ones
+		data, err = os.ReadFile(file)
+	}
+	if err == nil && len(data) <= sqltext.MaxLen {
 		w.globals[v.Pkg().Path()+"."+v.Name()] = term.Str(string(data))
 	}
 }

@@ -262,11 +262,19 @@ func (j *judge) end(w *world, e *summary.Effect) {
 		if s.tx > 0 {
 			s.tx--
 		}
+		if s.tx == 0 && j.r.Kind(s.term) == client.Pool {
+			j.returned(w, s, k) // a handle that was a pool before Begin is one again
+			return
+		}
 		if origin := j.r.Origin(s.term); s.tx == 0 && s.ended == client.NoEnding && origin != nil && isTx(s.term) {
 			s.ended = client.Return // a transaction begun on a pool gives its connection back
 			j.returned(w, s, k)
 		}
 	case client.Return:
+		if j.r.Kind(e.Handle) == client.Pool { // a library with one Close for pools and connections
+			j.closed(w, s, k)
+			return
+		}
 		if s.ended == client.NoEnding && !s.detached {
 			s.ended = client.Return
 			j.returned(w, s, k)
@@ -371,12 +379,30 @@ func reaches(p *symexec.Path, v *term.Term, in func(*term.Term) bool, depth int)
 			return false
 		}
 		for _, st := range p.Stores {
-			if st.Loc.Root().Key() == c.Key() && (st.Val.Has(in) || st.Val != v && reaches(p, st.Val, in, depth+1)) {
+			if st.Loc.Root().Key() == c.Key() && (holds(st.Val, in) || st.Val != v && reaches(p, st.Val, in, depth+1)) {
 				return true
 			}
 		}
 		return false
 	})
+}
+
+// holds reports whether in is true of t or of a subterm, other than what an error comes from and
+// what is known of an answer.
+func holds(t *term.Term, in func(*term.Term) bool) bool {
+	if in(t) {
+		return true
+	}
+	switch t.Op {
+	case term.ErrOf, term.Answer, term.HasRow, term.Count:
+		return false
+	}
+	for _, a := range t.Args {
+		if holds(a, in) {
+			return true
+		}
+	}
+	return false
 }
 
 // conclude settles a finding after all paths.

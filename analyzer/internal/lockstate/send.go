@@ -88,6 +88,9 @@ func (j *judge) script(w *world, e, q *summary.Effect, p parsedText, batch, ambi
 	}
 	s, k := j.session(w, h)
 	kind := j.r.Kind(h)
+	if kind == client.Pool && s.tx > 0 {
+		kind = client.Tx // xorm's session after Begin
+	}
 	implicit := batch || len(p.script.Stmts) > 1 && len(q.Args) == 0
 	inScript := 0
 	for i := range p.script.Stmts {
@@ -520,36 +523,28 @@ func (j *judge) reading(t *term.Term, call *sqltext.Call) Answer {
 // returnedAnswer reports whether a path hands the answer to the caller, or keeps it in memory that
 // outlives the function.
 func (j *judge) returnedAnswer(sent string, call *sqltext.Call) bool {
-	carries := func(t *term.Term) bool {
-		return t.Has(func(x *term.Term) bool {
-			switch x.Op {
-			case term.Answer:
-				return about(x, sent) && answerColumn(x, call)
-			case term.HasRow, term.Count:
-				return about(x, sent) && call.Filtered
-			}
-			return false
-		}) || bareSent(t, sent)
+	carries := func(x *term.Term) bool {
+		switch x.Op {
+		case term.Answer:
+			return about(x, sent) && answerColumn(x, call)
+		case term.HasRow, term.Count:
+			return about(x, sent) && call.Filtered
+		case term.Sent: // the row or rows themselves
+			return x.Key() == sent
+		}
+		return false
 	}
 	for _, p := range j.run.Paths {
 		for _, r := range p.Results {
-			if carries(r) || reaches(p, r, carries, 1) {
+			if holds(r, carries) || reaches(p, r, carries, 1) {
 				return true
 			}
 		}
 		for _, st := range p.Stores {
-			if st.Loc.Root().Op != term.Cell && carries(st.Val) {
+			if st.Loc.Root().Op != term.Cell && holds(st.Val, carries) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// bareSent reports whether t hands out the row or rows themselves.
-func bareSent(t *term.Term, sent string) bool {
-	for t.Op == term.As {
-		t = t.Args[0]
-	}
-	return t.Op == term.Sent && t.Key() == sent
 }

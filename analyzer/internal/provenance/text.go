@@ -131,9 +131,11 @@ func (r *Reader) replaced(t *term.Term, depth int) []Text {
 // clauses are a built statement's clauses in SQL's order, with what stands before and between.
 var clauses = []struct{ slot, before, between string }{
 	{"prefix", "", " "},
+	{"with", " WITH ", ", "},
 	{"select", " SELECT ", ", "},
 	{"from", " FROM ", ", "},
 	{"where", " WHERE ", " AND "},
+	{"group", " GROUP BY ", ", "},
 	{"having", " HAVING ", " AND "},
 	{"order", " ORDER BY ", ", "},
 	{"limit", " LIMIT ", ", "},

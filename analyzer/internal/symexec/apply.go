@@ -155,6 +155,9 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 	n.Site = b.site + "/" + e.Site
 	n.Handle, n.Text, n.Ctx, n.Fn, n.Made = b.term(e.Handle), b.term(e.Text), b.term(e.Ctx), b.term(e.Fn), b.term(e.Made)
 	n.Args = b.terms(e.Args)
+	if e.Op == summary.Send {
+		n.Args = x.statementArgs(b.s, n.Args, 0) // a forwarded list may be known now
+	}
 	if c.lexical {
 		if n.CleanupSite != "" {
 			n.CleanupSite = b.site + "/" + e.CleanupSite

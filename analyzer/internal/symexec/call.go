@@ -275,7 +275,7 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 			s.mem[a.Key()] = summary.Store{Loc: a, Val: term.Unknown(c.site+"*", e.Val.Type)}
 		} else {
 			for _, k := range sortedKeys(s.mem) { // elements of a slice, fields of a struct
-				if e := s.mem[k]; e.Loc.Op != term.Cell && e.Loc.Args[0].Key() == a.Key() {
+				if e := s.mem[k]; len(e.Loc.Args) > 0 && e.Loc.Args[0].Key() == a.Key() {
 					x.passed(s, c, e.Val, false)
 				}
 			}

@@ -329,7 +329,7 @@ func (x *exec) consume(s *state, v *term.Term) {
 			if aboutAnswer(t) || symbolic(t) {
 				x.run.Consumed[t.Key()] = t
 			}
-			return t.Op != term.Field
+			return false
 		case term.Bin:
 			if t.Args[1].IsNil() && (aboutAnswer(t.Args[0]) || symbolic(t.Args[0])) && t.Args[0].Op != term.ErrOf {
 				x.run.Consumed[t.Key()] = t // only whether it is nil

@@ -1,6 +1,7 @@
 package symexec
 
 import (
+	"cmp"
 	"go/types"
 	"strconv"
 	"strings"
@@ -90,6 +91,10 @@ func (x *exec) row(s *state, c *call, m *client.Method, obj *types.Func) []*stat
 		x.runBatch(s, c, o)
 	case client.Read:
 		x.read(s, c, o)
+	case client.Text:
+		x.fragment(s, c, o)
+	case client.Dests:
+		x.dests(s, c, o)
 	default:
 		x.fresh(s, c, obj.FullName(), o.recv)
 	}
@@ -107,7 +112,7 @@ func (x *exec) results1(s *state, c *call, v *term.Term) {
 			res[i] = term.New(term.ErrOf, "", "", "error", term.Unknown(c.site, ""))
 		case v != nil:
 			res[i] = v
-			if typ != "" && v.Type != typ && !types.IsInterface(r.At(i).Type()) {
+			if typ != "" && v.Type != typ && v.Op != term.Stmt && v.Op != term.Cell && !types.IsInterface(r.At(i).Type()) {
 				res[i] = term.New(term.As, "", "", typ, v)
 			}
 			v = nil
@@ -184,20 +189,94 @@ func (x *exec) named(s *state, args []*term.Term) []*term.Term {
 	return out
 }
 
-// send sends a text.
+// texts are the texts that a call is given for its slot, each a Slot with its arguments.
+func (x *exec) texts(s *state, c *call, o *operands) []*term.Term {
+	name := cmp.Or(o.m.Slot, "raw")
+	text := o.at(o.m.SQL)
+	if text != nil && text.IsNil() {
+		return []*term.Term{} // Select() without columns
+	}
+	if text == nil {
+		if o.m.Effect == client.Clause && name == "limit" {
+			return []*term.Term{term.New(term.Slot, name, "", "", term.Str("1"))}
+		}
+		return nil
+	}
+	if o.m.SQL == o.m.Args { // a list: the text, then its arguments
+		list := x.statementArgs(s, o.args, o.m.SQL)
+		if len(list) == 0 {
+			return nil
+		}
+		return []*term.Term{term.New(term.Slot, name, "", "", append([]*term.Term{x.ident(o, list[0])}, list[1:]...)...)}
+	}
+	if elems, known := elementsOf(s, text); known && text.Op == term.Cell {
+		var out []*term.Term
+		for _, e := range elems { // Select("a", "b"): texts one by one
+			out = append(out, term.New(term.Slot, name, "", "", x.ident(o, e)))
+		}
+		return out
+	}
+	args := x.statementArgs(s, o.args, o.m.Args)
+	if o.m.Slot == "call" {
+		text = concat(text, term.Str("("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")"))
+		name = "raw"
+	}
+	return []*term.Term{term.New(term.Slot, name, "", "", append([]*term.Term{x.ident(o, text)}, args...)...)}
+}
+
+// ident quotes a plain string where the library takes it for a name.
+func (x *exec) ident(o *operands, text *term.Term) *term.Term {
+	if o.m.Idents && text.Op != term.Stmt {
+		if n, ok := text.StrVal(); ok {
+			return term.Str(`"` + n + `"`)
+		}
+	}
+	return text
+}
+
+// fragment makes a piece of text a value: a Stmt without a handle.
+func (x *exec) fragment(s *state, c *call, o *operands) {
+	v := o.recv
+	if slots := x.texts(s, c, o); len(slots) > 0 {
+		v = term.New(term.Stmt, "", "", "", append([]*term.Term{term.Nil()}, slots...)...)
+	}
+	x.results1(s, c, v)
+}
+
+// dests wraps destination pointers into one value.
+func (x *exec) dests(s *state, c *call, o *operands) {
+	list := term.New(term.Cell, "", c.site, "")
+	for i, d := range x.statementArgs(s, o.args, max(o.m.Dest, 0)) {
+		s.store(elemPtr(list, term.Int(strconv.Itoa(i))), d)
+	}
+	x.results1(s, c, list)
+}
+
+// send sends a text, or runs a statement that was built before.
 func (x *exec) send(s *state, c *call, o *operands) {
 	handle, ctx := o.handle()
 	e := &summary.Effect{Op: summary.Send, Site: c.site, Steps: x.step(c), Handle: handle, Answer: o.m.Answer, Ctx: ctx}
 	if a := o.at(o.m.Ctx); a != nil {
 		e.Ctx = a
 	}
-	e.Args = x.statementArgs(s, o.args, o.m.Args)
-	if o.m.Effect == client.Run {
+	slots := x.texts(s, c, o)
+	switch {
+	case o.m.Effect == client.Run:
 		e.Text = handle // a Stmt, or what a caller shows to be one
 		if st := o.at(o.m.Stmt); st != nil {
 			e.Text = st
 		}
-	} else if e.Text = o.at(o.m.SQL); e.Text == nil {
+		if len(slots) > 0 {
+			e.Text = extend(e.Text, slots)
+		}
+		if o.m.SQL != o.m.Args {
+			e.Args = x.statementArgs(s, o.args, o.m.Args)
+		}
+	case len(slots) == 1 && slots[0].Str == "raw":
+		e.Text, e.Args = loose(slots[0].Args[0]), slots[0].Args[1:]
+	case len(slots) > 0:
+		e.Text = extend(term.Nil(), slots)
+	default:
 		e.Text = term.Unknown(c.site+"q", "")
 	}
 	if e.Text.Op == term.Stmt && e.Ctx == nil {
@@ -207,6 +286,22 @@ func (x *exec) send(s *state, c *call, o *operands) {
 	e.Made = sent
 	s.emit(e)
 	x.answer(s, c, o, sent)
+}
+
+// extend adds clauses to a statement, or begins one on a handle.
+func extend(base *term.Term, slots []*term.Term) *term.Term {
+	if base.Op == term.Stmt {
+		return term.New(term.Stmt, "", base.Site, base.Type, append(append([]*term.Term(nil), base.Args...), slots...)...)
+	}
+	return term.New(term.Stmt, "", "", "", append([]*term.Term{base}, slots...)...)
+}
+
+// loose is a text without the handle that its builder may have had: another sends it.
+func loose(text *term.Term) *term.Term {
+	if text.Op == term.Stmt && !text.Args[0].IsNil() {
+		return term.New(term.Stmt, "", text.Site, text.Type, append([]*term.Term{term.Nil()}, text.Args[1:]...)...)
+	}
+	return text
 }
 
 // answer gives a sending call its results and writes its destinations.
@@ -221,8 +316,10 @@ func (x *exec) answer(s *state, c *call, o *operands, sent *term.Term) {
 		switch {
 		case typ == "error":
 			res[i] = term.New(term.ErrOf, "", "", "error", sent)
-		case o.m.Answer == client.Dest && typ == "" && i == 0: // xorm's (has bool, err error)
+		case o.m.Answer == client.Dest && typ == "bool": // xorm's (has bool, err error)
 			res[i] = term.New(term.HasRow, "", "", "bool", sent)
+		case o.m.Answer == client.Value:
+			res[i] = term.New(term.Answer, "-1", "", typ, sent)
 		default:
 			res[i] = sent.WithType(typ)
 		}
@@ -235,7 +332,7 @@ func (x *exec) scan(s *state, c *call, args []*term.Term, i int, sent *term.Term
 	col := 0
 	for _, a := range args[min(i, len(args)):] {
 		dests := []*term.Term{a}
-		if elems, known := elementsOf(s, a); known && len(elems) > 0 {
+		if elems, known := elementsOf(s, a); known && (len(elems) > 0 || a.IsNil()) {
 			dests = elems
 		}
 		for _, d := range dests {
@@ -261,58 +358,35 @@ func (x *exec) scan(s *state, c *call, args []*term.Term, i int, sent *term.Term
 
 // build makes or extends a statement.
 func (x *exec) build(s *state, c *call, o *operands) {
-	slots, handle := []*term.Term(nil), o.recv
-	if o.recv != nil && o.recv.Op == term.Stmt {
-		handle, slots = o.recv.Args[0], append(slots, o.recv.Args[1:]...)
+	base := o.recv
+	if base == nil {
+		base, _ = o.handle()
 	}
+	if base == nil {
+		base = term.Unknown(c.site+"h", "")
+	}
+	slots := x.texts(s, c, o)
 	switch {
 	case o.m.Effect == client.Bind:
-		handle = o.at(max(o.m.Handle, 0))
-	case o.m.Stmt >= 0:
-		if st := o.at(o.m.Stmt); st != nil && st.Op == term.Stmt {
-			slots = append(slots, st.Args[1:]...)
-		} else {
-			slots = append(slots, term.New(term.Slot, "raw", "", "", term.Unknown(c.site+"q", "")))
-		}
-	default:
-		if handle == nil {
-			handle, _ = o.handle()
-		}
-		name := o.m.Slot
-		if o.m.Effect == client.Build {
-			name = "raw"
-		}
-		if text := o.at(o.m.SQL); text != nil {
-			args := []*term.Term{text}
-			if elems, known := elementsOf(s, text); known && text.Op == term.Cell && len(elems) > 0 {
-				for _, e := range elems { // Select("a", "b"): texts one by one
-					slots = append(slots, term.New(term.Slot, name, "", "", e))
-				}
-				break
+		if h := o.at(max(o.m.Handle, 0)); h != nil {
+			if base.Op == term.Stmt {
+				slots = base.Args[1:]
 			}
-			args = append(args, x.statementArgs(s, o.args, o.m.Args)...)
-			slots = append(slots, term.New(term.Slot, name, "", "", args...))
-		} else if name != "" {
-			slots = append(slots, term.New(term.Slot, name, "", "", term.Unknown(c.site+"q", "")))
+			base = h
 		}
-	}
-	if handle == nil {
-		handle = term.Unknown(c.site+"h", "")
-	}
-	if ctx := o.at(o.m.Ctx); ctx != nil && o.m.Effect == client.Clause {
-		handle = term.New(term.WithCtx, "", "", handle.Type, handle, ctx)
-	}
-	st := term.New(term.Stmt, "", c.site, x.resultType(c, 0), append([]*term.Term{handle}, slots...)...)
-	r := x.signature(c).Results()
-	res := make([]*term.Term, r.Len())
-	for i := range res {
-		if typeName(r.At(i).Type()) == "error" {
-			res[i] = term.New(term.ErrOf, "", "", "error", term.Unknown(c.site, ""))
-		} else {
-			res[i] = st
+	case o.m.Stmt >= 0:
+		slots = []*term.Term{term.New(term.Slot, "raw", "", "", term.Unknown(c.site+"q", ""))}
+		if st := o.at(o.m.Stmt); st != nil && st.Op == term.Stmt {
+			slots = st.Args[1:]
 		}
+	case slots == nil && o.m.Slot != "":
+		slots = []*term.Term{term.New(term.Slot, o.m.Slot, "", "", term.Unknown(c.site+"q", ""))}
 	}
-	x.ret(s, c, res)
+	if ctx := o.at(o.m.Ctx); ctx != nil && o.m.Effect == client.Clause && base.Op != term.Stmt {
+		base = term.New(term.WithCtx, "", "", base.Type, base, ctx)
+	}
+	st := extend(base, slots)
+	x.results1(s, c, term.New(term.Stmt, "", c.site, x.resultType(c, 0), st.Args...))
 }
 
 // madeName names the call that made a handle of a kind; MadeKind reads it.
@@ -345,8 +419,25 @@ func (x *exec) derive(s *state, c *call, o *operands, obj *types.Func) {
 	if a := o.at(o.m.Ctx); a != nil {
 		ctx = a
 	}
+	if base != nil && !x.givesHandle(c) { // the receiver itself changes: xorm's Session.Begin
+		made = base
+	}
 	x.opened(s, c, o, base, made, ctx)
+	if ctx != nil && o.m.To == client.Tx { // what the transaction sends without a context of its own ends with this one
+		x.results1(s, c, term.New(term.WithCtx, "", "", made.Type, made, ctx))
+		return
+	}
 	x.results1(s, c, made)
+}
+
+// givesHandle reports whether a call has a result that is not an error.
+func (x *exec) givesHandle(c *call) bool {
+	for i := range x.signature(c).Results().Len() {
+		if x.resultType(c, i) != "error" {
+			return true
+		}
+	}
+	return false
 }
 
 // opened emits what opening the handle made does.
@@ -465,12 +556,11 @@ func (x *exec) queue(s *state, c *call, o *operands) {
 	if e, ok := s.mem[loc.Key()]; ok && e.Val.Op == term.Batch {
 		have = e.Val.Args
 	}
-	text := o.at(o.m.SQL)
-	if text == nil {
-		text = term.Unknown(c.site+"q", "")
+	slots := x.texts(s, c, o)
+	if len(slots) == 0 {
+		slots = []*term.Term{term.New(term.Slot, "raw", "", "", term.Unknown(c.site+"q", ""))}
 	}
-	slot := term.New(term.Slot, "raw", "", "", append([]*term.Term{text}, x.statementArgs(s, o.args, o.m.Args)...)...)
-	q := term.New(term.Stmt, "", c.site, "", term.Nil(), slot)
+	q := term.New(term.Stmt, "", c.site, "", append([]*term.Term{term.Nil()}, slots...)...)
 	s.mem[loc.Key()] = summary.Store{Loc: loc, Val: term.New(term.Batch, "", "", "", append(append([]*term.Term(nil), have...), q)...)}
 	x.fresh(s, c, "queue")
 }
