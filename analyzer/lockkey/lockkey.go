@@ -60,8 +60,8 @@ func message(e *lockflow.Event) string {
 }
 
 func key(e *lockflow.Event) string {
-	if e.Key == "" {
-		return ""
+	if k := report.Key(e); k != "" {
+		return ", " + k + ","
 	}
-	return ", " + e.Key + ","
+	return ""
 }

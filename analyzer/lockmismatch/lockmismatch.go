@@ -39,7 +39,15 @@ func holds(e *lockflow.Event) bool {
 
 func message(e *lockflow.Event) string {
 	return fmt.Sprintf("%s does not match %s: it frees nothing and the lock stays held; %s or use %s",
-		call(e), held(e.Other), remedy(e), report.Do(e))
+		call(e), held(e.Other), remedy(e), do(e))
+}
+
+// do is for the lock that was taken, whose level says whether a transaction holds it.
+func do(release *lockflow.Event) string {
+	if release.Other != nil && release.Other.Lock != nil {
+		return report.Do(release.Other)
+	}
+	return report.Do(release)
 }
 
 func held(acquire *lockflow.Event) string {
@@ -50,10 +58,11 @@ func held(acquire *lockflow.Event) string {
 }
 
 func call(e *lockflow.Event) string {
-	if e.Key == "" {
+	key := report.Key(e)
+	if key == "" {
 		return report.Func(e)
 	}
-	return fmt.Sprintf("%s(%s)", report.Func(e), e.Key)
+	return fmt.Sprintf("%s(%s)", report.Func(e), key)
 }
 
 // remedy names the first difference that can be seen, in the order level, mode, key.

@@ -45,7 +45,7 @@ func (r Rule) run(pass *analysis.Pass) (any, error) {
 		if r.Fix != nil && e.Call != nil && e.File != nil {
 			fixes = r.Fix(pass, e)
 		}
-		At(pass, e, r.Message(e), fixes...)
+		At(pass, e, r.Message(named(pass, e)), fixes...)
 	})
 	return nil, nil
 }

@@ -137,3 +137,13 @@ func TestWordsFitTheServer(t *testing.T) {
 		t.Errorf("a handle without a name is called %q", got)
 	}
 }
+
+func TestKeyIsShownOnlyWhenAllOfItIsKnown(t *testing.T) {
+	for key, want := range map[string]string{
+		"": "", "$1": "$1", "8, 15": "8, 15", ", ": "", "3, ": "", "hashtext ( $1 )": "hashtext($1)",
+	} {
+		if got := Key(&lockflow.Event{Key: key}); got != want {
+			t.Errorf("key %q is shown as %q, want %q", key, got, want)
+		}
+	}
+}

@@ -1,12 +1,35 @@
 package report
 
 import (
+	"go/types"
 	"strings"
+
+	"golang.org/x/tools/go/analysis"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 )
+
+// named is e with the name of its context taken from the call of the helper that is given it, where
+// the engine, which looks at the sending call, has none. The event itself belongs to all rules.
+func named(pass *analysis.Pass, e *lockflow.Event) *lockflow.Event {
+	if e.Context.Name != "" || e.Call == nil || pass.TypesInfo == nil {
+		return e
+	}
+	var found []string
+	for _, arg := range e.Call.Args {
+		if t := pass.TypesInfo.TypeOf(arg); t != nil && types.TypeString(t, nil) == "context.Context" {
+			found = append(found, types.ExprString(arg))
+		}
+	}
+	if len(found) != 1 {
+		return e
+	}
+	shown := *e
+	shown.Context.Name = found[0]
+	return &shown
+}
 
 // Func is the lock function's name as its server's manual writes it.
 func Func(e *lockflow.Event) string {
@@ -80,3 +103,16 @@ func No(e *lockflow.Event) string {
 	}
 	return "false"
 }
+
+// Key describes e's key, "" when it, or a part of it, is unknown.
+func Key(e *lockflow.Event) string {
+	for part := range strings.SplitSeq(e.Key, ",") {
+		if strings.TrimSpace(part) == "" {
+			return ""
+		}
+	}
+	return compact.Replace(e.Key)
+}
+
+// compact takes back the spaces that a normalised expression has between its tokens.
+var compact = strings.NewReplacer(" ( ", "(", " )", ")")
