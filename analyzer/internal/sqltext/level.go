@@ -200,6 +200,9 @@ var (
 
 // tail returns where the clauses begin that apply to the whole set of arms.
 func (p *parser) tail(lo, hi int) int {
+	if p.at(lo, lo, hi).is("(") && p.startsQuery(lo, hi) {
+		return p.skip(lo, hi) + 1
+	}
 	for i := lo; i < hi; i++ {
 		s, words := p.clause(i, lo, hi, "", secList)
 		if words > 0 && (s == secOrder || s == secLimit || s == secFetch || s == secOffset || s == secRest) {

@@ -145,7 +145,7 @@ func (p *parser) carrier(verb string, lo, hi int, top *level) {
 	}
 	p.scan(lo+1, q, top, secHead, false)
 	end := hi
-	if p.toks[q].is("(") {
+	if verb == "copy" && p.toks[q].is("(") { // what follows is COPY's own
 		end = p.skip(q, hi) + 1
 	}
 	p.query(q, end, top)
@@ -154,7 +154,7 @@ func (p *parser) carrier(verb string, lo, hi int, top *level) {
 // mainAt returns where the query in a statement begins.
 func (p *parser) mainAt(lo, hi int) int {
 	for i := lo + 1; i < hi; i++ {
-		if p.mainQuery(i, lo, hi) && !p.at(i-1, lo, hi).is("for") || p.toks[i].is("select") {
+		if p.mainQuery(i, lo, hi) {
 			if w := p.word(i, lo, hi); w != "table" && (w != "with" || !holds[p.word(i+1, lo, hi)]) {
 				return i
 			}
@@ -190,7 +190,16 @@ func (p *parser) createdAs(lo, hi int) int {
 			if p.at(hi-1, lo, hi).is("data") && p.at(hi-2, lo, hi).is("no") {
 				return -1
 			}
-			return p.mainAt(i+1, hi)
+			for i++; i < hi; i++ {
+				if p.toks[i].is("select") { // MySQL needs no AS
+					return i
+				}
+				if p.toks[i].is("as") && i+1 < hi && p.mainQuery(i+1, lo, hi) {
+					return i + 1
+				}
+				i = p.skip(i, hi)
+			}
+			return -1
 		case "or", "replace", "global", "local", "temp", "temporary", "unlogged":
 		default:
 			return -1
