@@ -190,7 +190,7 @@ func (f folder) command(argv []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = f.path
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH") + ":" + strings.Join(systemFolders, ":"),
+		"PATH=" + searchPath(),
 		"HOME=" + f.path, "TMPDIR=" + f.path, "LC_ALL=C", "TZ=UTC",
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: f.user}

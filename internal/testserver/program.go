@@ -4,15 +4,22 @@ package testserver
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // systemFolders hold servers in Debian and are not in every user's PATH.
 var systemFolders = []string{"/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// searchPath is the PATH of what this package starts. A test may have changed its own.
+func searchPath() string {
+	return strings.Join(append([]string{os.Getenv("PATH")}, systemFolders...), ":")
+}
 
 // program is a program that a server needs, and the Debian package that has it.
 type program struct {

@@ -306,14 +306,17 @@ func TestServerThatExitsFailsWithItsLog(t *testing.T) {
 // line each, and end as told.
 func useAllAndEnd(t *testing.T, end string) {
 	t.Helper()
-	wheres := []string{Postgres(t), PgBouncer(t, "session"), MariaDB(t), Redis(t), Etcd(t)}
+	wheres := map[string]string{
+		"postgres": Postgres(t), "pgbouncer": PgBouncer(t, "session"),
+		"mariadb": MariaDB(t), "redis": Redis(t), "etcd": Etcd(t),
+	}
 	ws, err := openWorkspace()
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("root", ws.root)
-	for _, where := range wheres {
-		fmt.Println("port", portOf(t, where))
+	for name, where := range wheres {
+		fmt.Println("port", name, portOf(t, where))
 	}
 	switch end {
 	case "exit":
@@ -358,28 +361,26 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 // runChild starts every server in a process that ends in the given way.
-func runChild(t *testing.T, end string) (root string, ports []int) {
+func runChild(t *testing.T, end string) (root string, ports map[string]int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestNothingIsLeft$")
+	// Of a child that hangs, the stacks are wanted.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
 	cmd.Env = append(os.Environ(), endVariable+"="+end)
 	out, err := cmd.CombinedOutput()
 	if clean := end == "main" || end == "return"; clean != (err == nil) {
 		t.Fatalf("child: %v\n%s", err, out)
 	}
+	ports = map[string]int{}
 	for line := range strings.Lines(string(out)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch key {
-		case "root":
-			root = value
-		case "port":
-			port, err := strconv.Atoi(value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ports = append(ports, port)
+		var name string
+		var port int
+		if n, _ := fmt.Sscanf(line, "port %s %d", &name, &port); n == 2 {
+			ports[name] = port
 		}
+		fmt.Sscanf(line, "root %s", &root)
 	}
 	if root == "" || len(ports) != 5 {
 		t.Fatalf("child did not start its servers: %v\n%s", err, out)
@@ -387,14 +388,15 @@ func runChild(t *testing.T, end string) (root string, ports []int) {
 	return root, ports
 }
 
-func leftovers(root string, ports []int) []string {
+// leftovers is what is still there of a child's servers: their folder, and those that listen.
+func leftovers(root string, ports map[string]int) []string {
 	var left []string
 	if _, err := os.Stat(root); !errors.Is(err, os.ErrNotExist) {
 		left = append(left, root)
 	}
-	for _, port := range ports {
+	for name, port := range ports {
 		if listens(port) {
-			left = append(left, loopback(port))
+			left = append(left, fmt.Sprintf("%s on %s", name, loopback(port)))
 		}
 	}
 	return left

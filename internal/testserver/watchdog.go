@@ -27,15 +27,18 @@ type workspace struct {
 }
 
 // watchdogScript waits for the end of its input, stops the servers that are still noted in
-// $1/pids, and removes the folder $1. A server gets 10 s to stop. A zombie counts as stopped: in a
-// container the first process may never collect the orphans.
+// $1/pids, and removes the folder $1. A server gets 10 s to stop. A zombie counts as stopped, since
+// in a container the first process may never collect the orphans, but only once it has no other
+// thread: until then its sockets and files are open.
 const watchdogScript = `
 cat >/dev/null
 running() {
 	kill -0 "$1" 2>/dev/null || return 1
 	[ -r "/proc/$1/stat" ] || return 0
 	read -r stat <"/proc/$1/stat" || return 1
-	case $stat in *") Z "*) return 1 ;; esac
+	case $stat in *") Z "*) ;; *) return 0 ;; esac
+	set -- "/proc/$1/task/"*
+	[ $# -gt 1 ]
 }
 for note in "$1"/pids/*; do
 	[ -e "$note" ] && kill -s "$(cat "$note")" -- "-${note##*/}" 2>/dev/null
@@ -83,6 +86,7 @@ func newWorkspace() (*workspace, error) {
 	// Its output is not ours: go test waits until every holder of the test's output has closed it.
 	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "testserver-watchdog", root)
 	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + searchPath()}
 	// Its own session, so that an interrupt from the terminal ends the tests and not the cleaning.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	alive, err := cmd.StdinPipe()

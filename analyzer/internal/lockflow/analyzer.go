@@ -15,7 +15,6 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
-	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
@@ -71,17 +70,21 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	w := newWorld(pass)
 	defer w.close()
-	b := newBuilder(pass, w)
+	var found [][]*lockstate.Finding
 	for _, fn := range w.roots() {
 		guard(pass, fn.String(), func() {
 			run := w.follow(fn)
 			if run == nil {
 				return
 			}
-			found := lockstate.Judge(&provenance.Reader{Fields: w.stores}, run, lockstate.Options{Pooler: w.pooler})
-			b.add(found)
-			w.summaries[fn] = symexec.Summarise(run)
+			found = append(found, lockstate.Judge(&provenance.Reader{Fields: w.stores}, run, lockstate.Options{Pooler: w.pooler}))
+			w.Summary(fn)
 		})
+	}
+	// Only now does every helper's effect carry what the helper itself found out.
+	b := newBuilder(pass, w)
+	for _, f := range found {
+		b.add(f)
 	}
 	guard(pass, "facts", func() { w.export() })
 	res.Events = b.events()

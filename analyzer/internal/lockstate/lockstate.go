@@ -53,7 +53,8 @@ type Finding struct {
 	Other    *Finding
 	Getpid   bool
 
-	ends     bool // SessionEnds on every path so far
+	effects  []*summary.Effect // the same effect as each path has it
+	ends     bool              // SessionEnds on every path so far
 	seen     bool
 	suppress bool // another finding speaks of this lock
 }
@@ -419,8 +420,11 @@ func (j *judge) conclude(f *Finding) {
 			f.Answer = AnswerUnread // read by the helper, whose word for it nobody heeds
 		}
 	}
-	f.Effect.Judged = append(f.Effect.Judged, summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind),
-		Answer: uint8(f.Answer), Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts, Faults: f.Faults()})
+	judged := summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind),
+		Answer: uint8(f.Answer), Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts, Faults: f.Faults()}
+	for _, e := range f.effects {
+		e.Judged = append(e.Judged, judged)
+	}
 }
 
 // Faults are the key's faults as bits.
@@ -445,6 +449,9 @@ func (j *judge) finding(e *summary.Effect, name string) *Finding {
 		f = &Finding{Effect: e, Name: name}
 		j.byKey[k] = f
 		j.order = append(j.order, f)
+	}
+	if !slices.Contains(f.effects, e) {
+		f.effects = append(f.effects, e)
 	}
 	return f
 }

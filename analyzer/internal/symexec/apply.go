@@ -91,6 +91,11 @@ func (x *exec) apply(s *state, c *call, sum *summary.Summary, args, frees []*ter
 
 func (x *exec) outcome(s *state, c *call, o *summary.Outcome, args, frees []*term.Term) []*state {
 	states := []*state{s}
+	x.steps += 1 + len(o.Effects) + len(o.Stores)
+	if x.steps > maxSteps {
+		x.run.Truncated = true
+		return nil
+	}
 	for _, e := range o.Effects {
 		var next []*state
 		for _, s := range states {
@@ -156,6 +161,9 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 	n.Handle, n.Text, n.Ctx, n.Fn, n.Made = b.term(e.Handle), b.term(e.Text), b.term(e.Ctx), b.term(e.Fn), b.term(e.Made)
 	n.Args = b.terms(e.Args)
 	if e.Op == summary.Send {
+		if n.Ctx == nil { // a handle given to the callee may carry a context
+			n.Handle, n.Ctx = detach(n.Handle)
+		}
 		n.Args = x.statementArgs(b.s, n.Args, 0) // a forwarded list may be known now
 	}
 	if c.lexical {
@@ -204,10 +212,12 @@ func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*sta
 	fn, args := b.term(e.Fn), b.terms(e.Args)
 	made := b.term(e.Made)
 	sum, all, frees := x.target(fn, args)
-	if sum == nil {
+	if sum == nil || x.nested >= maxNested {
 		x.consumeAll(s, args)
 		return nil
 	}
+	x.nested++
+	defer func() { x.nested-- }()
 	d := &call{site: b.site + "/" + e.Site, lexical: x.inside(fn), pos: c.pos, name: c.name, args: all}
 	var outs []*state
 	for _, o := range sum.Outcomes {

@@ -273,12 +273,12 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 		if e, ok := s.mem[a.Key()]; ok {
 			x.consume(s, e.Val)
 			s.mem[a.Key()] = summary.Store{Loc: a, Val: term.Unknown(c.site+"*", e.Val.Type)}
-		} else {
-			for _, k := range sortedKeys(s.mem) { // elements of a slice, fields of a struct
-				if e := s.mem[k]; len(e.Loc.Args) > 0 && e.Loc.Args[0].Key() == a.Key() {
-					x.passed(s, c, e.Val, false)
-				}
+		} else if x.nested < maxNested { // memory can lead back to itself
+			x.nested++
+			for _, e := range append(s.parts(a, term.ElemPtr), s.parts(a, term.FieldPtr)...) {
+				x.passed(s, c, e.Val, false)
 			}
+			x.nested--
 		}
 	}
 	if t, ok := client.TypeOf(a.Type); ok && t.Kind != client.Pool && t.Kind != client.Unknown {

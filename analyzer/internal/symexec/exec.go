@@ -22,6 +22,7 @@ const (
 	maxSteps  = 30000 // instructions, all paths together
 	maxStates = 48    // states that wait at one block
 	maxVisits = 2     // times that one path enters one block
+	maxNested = 3     // function values that call one another: a recursive one ends here
 )
 
 // World answers what the executor needs to know of the program around a function.
@@ -72,10 +73,12 @@ type exec struct {
 	rpo   map[*ssa.BasicBlock]int
 	wait  map[*ssa.BasicBlock][]*state
 	steps int
-	run   *Run
-	sels  map[string][]*term.Term // channels of a select, by site
-	ends  []*state
-	rets  map[*state][]*term.Term
+	// nested counts function values that are being followed inside one another.
+	nested int
+	run    *Run
+	sels   map[string][]*term.Term // channels of a select, by site
+	ends   []*state
+	rets   map[*state][]*term.Term
 }
 
 // Follow follows fn, whose body must be built.

@@ -153,15 +153,7 @@ func (x *exec) statementArgs(s *state, args []*term.Term, i int) []*term.Term {
 	return x.named(s, out)
 }
 
-func keyed(s *state, m *term.Term) bool {
-	k := m.Key()
-	for _, e := range s.mem {
-		if e.Loc.Op == term.ElemPtr && e.Loc.Args[0].Key() == k {
-			return true
-		}
-	}
-	return false
-}
+func keyed(s *state, m *term.Term) bool { return len(s.parts(m, term.ElemPtr)) > 0 }
 
 // named replaces a map of named arguments by its entries, as Slots named for the key.
 func (x *exec) named(s *state, args []*term.Term) []*term.Term {
@@ -171,15 +163,11 @@ func (x *exec) named(s *state, args []*term.Term) []*term.Term {
 			out = append(out, a)
 			continue
 		}
-		k := a.Key()
 		found := false
-		for _, mk := range sortedKeys(s.mem) {
-			e := s.mem[mk]
-			if e.Loc.Op == term.ElemPtr && e.Loc.Args[0].Key() == k {
-				if name, ok := strings.CutPrefix(e.Loc.Str, "s:"); ok {
-					out = append(out, term.New(term.Slot, name, "", "", e.Val))
-					found = true
-				}
+		for _, e := range s.parts(a, term.ElemPtr) {
+			if name, ok := strings.CutPrefix(e.Loc.Str, "s:"); ok {
+				out = append(out, term.New(term.Slot, name, "", "", e.Val))
+				found = true
 			}
 		}
 		if !found {

@@ -255,14 +255,25 @@ func (s *state) elements(ptr *term.Term, typ string) *term.Term {
 	if ptr.Str != "" {
 		return nil
 	}
-	prefix := ptr.Args[0].Key()
 	var out *term.Term
-	for _, k := range slices.Sorted(maps.Keys(s.mem)) {
-		e := s.mem[k]
-		if e.Loc.Op == term.ElemPtr && e.Loc.Str != batchElem && e.Loc.Args[0].Key() == prefix {
+	for _, e := range s.parts(ptr.Args[0], term.ElemPtr) {
+		if e.Loc.Str != batchElem {
 			out = term.Join(out, e.Val)
 		}
 	}
+	return out
+}
+
+// parts are the stores to fields or elements of what base points to, in a fixed order.
+func (s *state) parts(base *term.Term, op term.Op) []summary.Store {
+	k := base.Key()
+	var out []summary.Store
+	for _, e := range s.mem {
+		if e.Loc.Op == op && e.Loc.Args[0].Key() == k {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b summary.Store) int { return strings.Compare(a.Loc.Str, b.Loc.Str) })
 	return out
 }
 
@@ -295,17 +306,12 @@ func (s *state) store(ptr, val *term.Term) {
 func (s *state) put(ptr, val *term.Term) {
 	// Copying a struct copies what is known of its fields.
 	if val.Op == term.Load {
-		src := val.Args[0].Key()
-		copied := false
-		for _, k := range slices.Sorted(maps.Keys(s.mem)) {
-			e := s.mem[k]
-			if e.Loc.Op == term.FieldPtr && e.Loc.Args[0].Key() == src {
-				loc := term.New(term.FieldPtr, e.Loc.Str, "", e.Loc.Type, ptr)
-				s.mem[loc.Key()] = summary.Store{Loc: loc, Val: e.Val}
-				copied = true
-			}
+		fields := s.parts(val.Args[0], term.FieldPtr)
+		for _, e := range fields {
+			loc := term.New(term.FieldPtr, e.Loc.Str, "", e.Loc.Type, ptr)
+			s.mem[loc.Key()] = summary.Store{Loc: loc, Val: e.Val}
 		}
-		if copied {
+		if len(fields) > 0 {
 			return
 		}
 	}
