@@ -23,7 +23,11 @@ const (
 	Wrappers        // it forwards SQL text, or makes contexts, for others
 )
 
-// Known reports whether a fact about a function of another package was imported.
+func (r Reason) String() string {
+	return [...]string{"closed", "has lock text", "calls functions that lock", "wraps clients or contexts"}[r]
+}
+
+// Known reports whether a function of another package is known to do something with locks.
 type Known func(*types.Func) bool
 
 // Of looks at a package.
@@ -121,7 +125,7 @@ func wraps(pkg *types.Package, files []*ast.File, info *types.Info) bool {
 			if !ok {
 				continue
 			}
-			if makesContext(obj.Signature()) || imports && forwards(fn, obj.Signature(), info) {
+			if makesContext(obj.Signature()) && detaches(fn.Body, info) || imports && forwards(fn, obj.Signature(), info) {
 				return true
 			}
 		}
@@ -132,6 +136,23 @@ func wraps(pkg *types.Package, files []*ast.File, info *types.Info) bool {
 // makesContext reports whether a function takes a context and gives one back.
 func makesContext(sig *types.Signature) bool {
 	return hasContext(sig.Params()) && hasContext(sig.Results())
+}
+
+// detachers are the functions that make a context which nobody cancels.
+var detachers = map[string]bool{"Background": true, "TODO": true, "WithoutCancel": true}
+
+// detaches reports whether a body may make a context that its caller does not cancel.
+func detaches(body ast.Node, info *types.Info) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && detachers[sel.Sel.Name] {
+			if f, ok := info.Uses[sel.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "context" {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 func hasContext(t *types.Tuple) bool {

@@ -39,6 +39,8 @@ func init() {
 // FuncFact is what other packages need to know of a function.
 type FuncFact struct {
 	Summary *summary.Summary
+	// Locks: the function sends lock text, so its callers matter whatever else they do.
+	Locks bool
 	// Closures are the summaries of function literals that the function hands out, by key.
 	Closures []NamedSummary
 }
@@ -64,9 +66,16 @@ func (f *VarFact) String() string { return "lockflow(" + f.Value.Key() + ")" }
 
 func run(pass *analysis.Pass) (any, error) {
 	res := &Result{}
-	known := func(fn fnObject) bool { return pass.ImportObjectFact(fn.Origin(), new(FuncFact)) }
-	if gate.Of(pass.Pkg, pass.Files, pass.TypesInfo, known) == gate.Closed {
+	known := func(fn fnObject) bool {
+		f := new(FuncFact)
+		return pass.ImportObjectFact(fn.Origin(), f) && f.Locks
+	}
+	reason := gate.Of(pass.Pkg, pass.Files, pass.TypesInfo, known)
+	if reason == gate.Closed {
 		return res, nil
+	}
+	if debugging {
+		fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Pkg.Path(), reason)
 	}
 	w := newWorld(pass)
 	defer w.close()

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -90,19 +91,76 @@ func (w *world) importedMethod(iface types.Type, name string) bool {
 func (w *world) export() {
 	for _, fn := range w.fns {
 		obj, ok := fn.Object().(*types.Func)
-		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg {
+		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg || !reachable(obj) {
 			continue
 		}
 		s := w.summaries[fn]
 		if s == nil && helpful(fn) {
 			guard(w.pass, fn.String(), func() { s = w.Summary(fn) })
 		}
-		if s == nil || !telling(s) {
+		if s == nil {
 			continue
 		}
-		w.pass.ExportObjectFact(obj, &FuncFact{Summary: s, Closures: w.closuresOf(s)})
+		s, locks := forOthers(s)
+		if w.telling(s) {
+			w.pass.ExportObjectFact(obj, &FuncFact{Summary: s, Locks: locks, Closures: w.closuresOf(s)})
+		}
 	}
 	w.exportGlobals()
+}
+
+// reachable reports whether another package can call a function: by its name, or as a method.
+func reachable(fn *types.Func) bool {
+	return fn.Exported()
+}
+
+// forOthers is a summary without what callers in other packages can make nothing of: statements
+// whose text is known and has no lock in it.
+func forOthers(s *summary.Summary) (out *summary.Summary, locks bool) {
+	out = &summary.Summary{Consumes: s.Consumes, Truncated: s.Truncated}
+	for _, o := range s.Outcomes {
+		n := *o
+		n.Effects = nil
+		for _, e := range o.Effects {
+			keep, lock := matters(e)
+			locks = locks || lock
+			if keep {
+				n.Effects = append(n.Effects, e)
+			}
+		}
+		out.Outcomes = append(out.Outcomes, &n)
+	}
+	return out, locks
+}
+
+// matters reports whether an effect means something to callers elsewhere, and whether it sends
+// lock text.
+func matters(e *summary.Effect) (keep, lock bool) {
+	switch e.Op {
+	case summary.Send:
+		for _, q := range e.Batch {
+			k, l := matters(q)
+			keep, lock = keep || k, lock || l
+		}
+		lock = lock || e.Text.Has(func(t *term.Term) bool {
+			s, ok := t.StrVal()
+			return ok && sqltext.Mentions(s)
+		})
+		open := e.Text.Has(func(t *term.Term) bool { return t.Op == term.Param || t.Op == term.Free || t.Op == term.Load })
+		return keep || lock || open, lock
+	case summary.Escape:
+		for _, alt := range e.Alts {
+			for _, a := range alt {
+				if _, l := matters(a); l {
+					return true, true
+				}
+			}
+		}
+		return false, false
+	case summary.Give:
+		return false, false
+	}
+	return true, false
 }
 
 func (w *world) exportGlobals() {
@@ -169,24 +227,20 @@ func carriesHandle(t types.Type, depth int) bool {
 	return false
 }
 
-// telling reports whether a summary says more than nothing.
-func telling(s *summary.Summary) bool {
+// telling reports whether a summary says something that decides about locks: what is sent, opened or
+// closed, a text, a context, a function or a handle that is given back.
+func (w *world) telling(s *summary.Summary) bool {
 	for _, o := range s.Outcomes {
-		if len(o.Effects) > 0 || len(o.Stores) > 0 || o.Exits {
+		if len(o.Effects) > 0 {
 			return true
 		}
-		for _, r := range o.Results {
-			switch r.Op {
-			case term.Opaque:
-			case term.Const:
-				if _, ok := r.StrVal(); ok {
-					return true
-				}
-			case term.Result, term.Call:
-				if known(r) {
-					return true
-				}
-			default:
+		for _, t := range o.Results {
+			if w.tellingValue(t) {
+				return true
+			}
+		}
+		for _, st := range o.Stores {
+			if w.tellingValue(st.Val) {
 				return true
 			}
 		}
@@ -194,14 +248,44 @@ func telling(s *summary.Summary) bool {
 	return false
 }
 
-func known(t *term.Term) bool {
+func (w *world) tellingValue(t *term.Term) bool {
 	return t.Has(func(x *term.Term) bool {
-		if x.Op == term.Param || x.Op == term.Free {
+		switch x.Op {
+		case term.Const:
+			s, ok := x.StrVal()
+			return ok && sqltext.Mentions(s)
+		case term.Param, term.Load:
+			return w.isHandle(x.Type)
+		case term.Closure, term.Bound, term.Stmt:
+			return true
+		case term.Call:
+			_, made := symexec.MadeKind(x)
+			return made || x.Str == "context.Background" || x.Str == "context.TODO" || x.Str == "context.WithoutCancel"
+		}
+		return false
+	})
+}
+
+// isHandle reports whether a type, by its name, is a handle or an interface of the program behind
+// which one may stand: one with a method of a client's shape.
+func (w *world) isHandle(typ string) bool {
+	if row, ok := client.TypeOf(typ); ok {
+		return row.Role == client.Handle || row.Role == client.Statement
+	}
+	n := w.named()[typ]
+	if n == nil {
+		return false
+	}
+	it, ok := n.Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	for m := range it.Methods() {
+		if client.Shape(m.Name(), m.Signature()) != nil {
 			return true
 		}
-		_, made := symexec.MadeKind(x)
-		return made || x.Op == term.Call && (x.Str == "context.Background" || x.Str == "context.WithoutCancel")
-	})
+	}
+	return false
 }
 
 // closuresOf are the summaries of the function literals that a summary mentions, and of those that
