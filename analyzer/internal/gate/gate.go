@@ -35,7 +35,7 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	if standard(pkg.Path()) {
 		return Closed
 	}
-	if mentions(files) {
+	if mentions(files) && (usesClient(pkg) || calls(pkg, info, known) || mentionsLock(files)) {
 		return Locks
 	}
 	if client.Library(client.Path(pkg.Path())) {
@@ -86,6 +86,30 @@ func mentions(files []*ast.File) bool {
 	return false
 }
 
+// mentionsLock reports whether a literal names a lock function, not only a timeout.
+func mentionsLock(files []*ast.File) bool {
+	found := false
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				s := strings.ToLower(lit.Value)
+				found = found || strings.Contains(s, "pg_") && strings.Contains(s, "advisory") || strings.Contains(s, "_lock(")
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func usesClient(pkg *types.Package) bool {
+	for _, p := range pkg.Imports() {
+		if client.Imports(client.Path(p.Path())) {
+			return true
+		}
+	}
+	return false
+}
+
 // embeds reports whether a file has a go:embed directive for SQL.
 func embeds(f *ast.File) bool {
 	for _, g := range f.Comments {
@@ -111,10 +135,7 @@ func calls(pkg *types.Package, info *types.Info, known Known) bool {
 // wraps reports whether the package has a function that sends text it is given to a client, or
 // that makes a context for its caller.
 func wraps(pkg *types.Package, files []*ast.File, info *types.Info) bool {
-	imports := false
-	for _, p := range pkg.Imports() {
-		imports = imports || client.Imports(client.Path(p.Path()))
-	}
+	imports := usesClient(pkg)
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)

@@ -95,6 +95,9 @@ func trailText(s summary.Step, f *lockstate.Finding) string {
 	return s.Name + " is called here"
 }
 
+// getpidBit follows the key's faults in a judgement.
+const getpidBit = 1 << 3
+
 // inner is the event as the called helper judged it.
 func inner(e *Event, eff *summary.Effect, name string) *Event {
 	if eff == nil {
@@ -109,7 +112,7 @@ func inner(e *Event, eff *summary.Effect, name string) *Event {
 		in.Handle.Kind = client.Kind(j.Kind)
 		in.Context.Kind = ContextKind(j.Context)
 		in.Answer, in.Cleanup = AnswerUse(j.Answer), Cleanup(j.Cleanup)
-		in.verdicts, in.faults, in.Getpid = Verdict(j.Verdicts), KeyFault(j.Faults), e.Getpid
+		in.verdicts, in.faults, in.Getpid = Verdict(j.Verdicts), KeyFault(j.Faults), j.Faults&getpidBit != 0
 	}
 	return in
 }

@@ -427,10 +427,10 @@ func (j *judge) conclude(f *Finding) {
 	}
 }
 
-// Faults are the key's faults as bits.
+// Faults are the key's faults as bits, and Getpid.
 func (f *Finding) Faults() uint8 {
 	var out uint8
-	for i, b := range []bool{f.Key.Hash32, f.Key.Narrowed, f.Key.TooLong} {
+	for i, b := range []bool{f.Key.Hash32, f.Key.Narrowed, f.Key.TooLong, f.Getpid} {
 		if b {
 			out |= 1 << i
 		}

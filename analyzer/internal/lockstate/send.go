@@ -66,7 +66,10 @@ func (j *judge) send(w *world, e *summary.Effect) {
 
 // use notes a statement on the pool from which a held lock's connection came.
 func (j *judge) use(w *world, e *summary.Effect, h *term.Term) {
-	if h == nil || j.r.Kind(h) != client.Pool {
+	if h == nil {
+		return
+	}
+	if k := j.r.Kind(h); k != client.Pool && k != client.Unknown {
 		return
 	}
 	k := j.r.Session(h).Key()
@@ -243,7 +246,7 @@ func (j *judge) acquire(c *sending, f *Finding, call *sqltext.Call) {
 		if c.kind == client.Pool || c.kind == client.Session {
 			origin = c.s.term
 		}
-		if j.opt.Pooler(origin) {
+		if (c.kind == client.Pool || provenance.Owned(c.s.term) || c.s.term.Op == term.Load) && j.opt.Pooler(origin) {
 			f.Verdicts |= ThroughPooler
 		}
 	}
@@ -283,6 +286,8 @@ func status(q *summary.Effect, call *sqltext.Call, facts []summary.Fact) (refuse
 		return false, false
 	}
 	sent := q.Made.Key()
+	row := false
+	defer func() { refused = refused && !row }()
 	for _, f := range facts {
 		a, val := f.Cond, f.Val
 		var b *term.Term
@@ -299,8 +304,9 @@ func status(q *summary.Effect, call *sqltext.Call, facts []summary.Fact) (refuse
 				failed = true
 			}
 		case a.Op == term.HasRow || a.Op == term.Count:
-			if call.Filtered && says(op, b, val) == saysNo {
-				refused = true
+			if call.Filtered {
+				row = row || says(op, b, val) == saysYes // there was one, and later no more
+				refused = refused || says(op, b, val) == saysNo
 			}
 		case answerColumn(a, call):
 			if says(op, b, val) == saysNo {

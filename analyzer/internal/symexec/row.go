@@ -445,16 +445,20 @@ func snapshot(s *state, opts *term.Term) bool {
 	if opts == nil {
 		return false
 	}
-	for _, name := range []string{"Isolation", "IsoLevel"} {
-		v := s.field(opts, name, "")
-		if opts.Op == term.Cell {
-			v = s.load(term.New(term.FieldPtr, name, "", "", opts), "", nil)
-		} else if elems, known := elementsOf(s, opts); known && len(elems) == 1 {
-			v = s.load(term.New(term.FieldPtr, name, "", "", elems[0]), "", nil)
-		}
-		switch strings.ToLower(strings.TrimPrefix(v.Str, "s:")) {
-		case "i:4", "i:5", "i:6", "repeatable read", "serializable": // sql.LevelRepeatableRead, Snapshot, Serializable
-			return true
+	all := []*term.Term{opts}
+	if elems, known := elementsOf(s, opts); known { // a variadic parameter
+		all = append(all, elems...)
+	}
+	for _, o := range all {
+		for _, name := range []string{"Isolation", "IsoLevel"} {
+			v := s.field(o, name, "")
+			if o.Op == term.Cell {
+				v = s.load(term.New(term.FieldPtr, name, "", "", o), "", nil)
+			}
+			switch strings.ToLower(strings.TrimPrefix(v.Str, "s:")) {
+			case "i:4", "i:5", "i:6", "repeatable read", "serializable": // sql.LevelRepeatableRead, Snapshot, Serializable
+				return true
+			}
 		}
 	}
 	return false
@@ -605,7 +609,7 @@ func (x *exec) read(s *state, c *call, o *operands) {
 	case client.ReadCount:
 		v = term.New(term.Count, "", "", "", from)
 	case client.ReadNext:
-		v = term.New(term.HasRow, "", "", "bool", from)
+		v = term.New(term.HasRow, "", c.site, "bool", from) // each call may say otherwise
 	case client.ReadAll:
 		all := term.New(term.Answer, "-1", "", "", from)
 		x.run.Consumed[all.Key()] = all
