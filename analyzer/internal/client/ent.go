@@ -19,7 +19,7 @@ var entLibrary = library{
 		"Tx":          "database/sql/driver.Tx ExecQuerier",
 	},
 	types: []Type{
-		{Name: "Driver", Kind: Pool, Weak: true}, // a transaction implements it too
+		{Name: "Driver"}, // a transaction implements it too
 		{Name: "Tx", Kind: Tx},
 		{Name: "DebugDriver", Kind: Pool},
 		{Name: "DebugTx", Kind: Tx},

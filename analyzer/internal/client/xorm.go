@@ -22,7 +22,7 @@ var xormLibrary = library{
 		{Name: "Engine", Kind: Pool},
 		{Name: "EngineGroup", Kind: Pool},
 		{Name: "EngineInterface", Kind: Pool},
-		{Name: "Interface", Kind: Pool, Weak: true}, // Engine or Session
+		{Name: "Interface"}, // Engine or Session
 		{Name: "Session", Kind: Pool, Weak: true},
 		{Name: "Rows", Role: Results},
 	},
