@@ -35,7 +35,7 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	if standard(pkg.Path()) {
 		return Closed
 	}
-	if mentions(files) && (usesClient(pkg) || calls(pkg, info, known) || mentionsLock(files)) {
+	if mentions(files) {
 		return Locks
 	}
 	if client.Library(client.Path(pkg.Path())) {
@@ -66,6 +66,24 @@ var stdRoots = func() map[string]bool {
 	return m
 }()
 
+// signs are the parts of text, in lower case, one of which stands in whatever the rules look at.
+// They are what Text looks for; a text put together from pieces has at least one in a piece.
+var signs = []string{"advisory", "get_lock", "release_lock", "release_all_locks", "pg_locks", "pg_try_", "set local", "set_config"}
+
+// Text reports whether a piece of text can matter to the rules.
+func Text(s string) bool {
+	if !sqltext.Mentions(s) {
+		return false
+	}
+	s = strings.ToLower(s)
+	for _, sign := range signs {
+		if strings.Contains(s, sign) {
+			return true
+		}
+	}
+	return false
+}
+
 // mentions reports whether a literal could be lock text, or a file embeds SQL.
 func mentions(files []*ast.File) bool {
 	for _, f := range files {
@@ -74,7 +92,7 @@ func mentions(files []*ast.File) bool {
 		}
 		found := false
 		ast.Inspect(f, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && len(lit.Value) > 8 && sqltext.Mentions(lit.Value) {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && len(lit.Value) > 8 && Text(lit.Value) {
 				found = true
 			}
 			return !found
@@ -84,21 +102,6 @@ func mentions(files []*ast.File) bool {
 		}
 	}
 	return false
-}
-
-// mentionsLock reports whether a literal names a lock function, not only a timeout.
-func mentionsLock(files []*ast.File) bool {
-	found := false
-	for _, f := range files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				s := strings.ToLower(lit.Value)
-				found = found || strings.Contains(s, "pg_") && strings.Contains(s, "advisory") || strings.Contains(s, "_lock(")
-			}
-			return !found
-		})
-	}
-	return found
 }
 
 func usesClient(pkg *types.Package) bool {

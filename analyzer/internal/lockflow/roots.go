@@ -1,12 +1,14 @@
 package lockflow
 
 import (
+	"go/constant"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
-	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -15,22 +17,30 @@ import (
 // maxHelper is how many instructions a function may have to be followed for its result alone.
 const maxHelper = 150
 
-// roots are the declared functions that reach a server, in source order: by a call that the
-// catalogue knows, by one of a known shape, or through another function that does.
+// roots are the declared functions that can send lock text, in source order: they hold a piece of
+// it, load a variable or field that does, or call a function that does. What they call besides is
+// followed when they need it.
 func (w *world) roots() []*ssa.Function {
 	w.active = map[*ssa.Function]bool{}
 	names := map[string]bool{} // methods that are active, for calls through interfaces
+	places := w.textPlaces()
+	for _, fn := range w.fns {
+		w.active[fn] = w.mentions(fn, places)
+	}
 	for changed := true; changed; {
 		changed = false
 		for _, fn := range w.fns {
 			if !w.active[fn] && w.reaches(fn, names) {
 				w.active[fn], changed = true, true
-				if fn.Signature.Recv() != nil {
-					names[fn.Name()] = true
-				}
-				if p := fn.Parent(); p != nil && !w.active[p] {
-					w.active[p] = true
-				}
+			}
+			if !w.active[fn] {
+				continue
+			}
+			if fn.Signature.Recv() != nil && !names[fn.Name()] {
+				names[fn.Name()], changed = true, true
+			}
+			if p := fn.Parent(); p != nil && !w.active[p] {
+				w.active[p], changed = true, true
 			}
 		}
 	}
@@ -43,18 +53,86 @@ func (w *world) roots() []*ssa.Function {
 	return out
 }
 
+// textPlaces are the fields and variables into which lock text is stored.
+func (w *world) textPlaces() map[string]bool {
+	out := map[string]bool{}
+	for name, t := range w.globals {
+		if t != nil && holdsText(t) {
+			out[name] = true
+		}
+	}
+	for _, fn := range w.fns {
+		for _, b := range fn.Blocks {
+			for _, in := range b.Instrs {
+				if st, ok := in.(*ssa.Store); ok {
+					if c, ok := st.Val.(*ssa.Const); ok && constText(c) {
+						out[stores.Place(st.Addr)] = true
+					}
+				}
+			}
+		}
+	}
+	delete(out, "")
+	return out
+}
+
+func holdsText(t *term.Term) bool {
+	return t.Has(func(x *term.Term) bool {
+		s, ok := x.StrVal()
+		return ok && gate.Text(s)
+	})
+}
+
+func constText(c *ssa.Const) bool {
+	return c.Value != nil && c.Value.Kind() == constant.String && gate.Text(constant.StringVal(c.Value))
+}
+
+// mentions reports whether fn holds a piece of lock text or loads a place that does. A package
+// variable counts when it may hold text that is put together elsewhere.
+func (w *world) mentions(fn *ssa.Function, places map[string]bool) bool {
+	var ops []*ssa.Value
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			ops = in.Operands(ops[:0])
+			for _, op := range ops {
+				switch v := (*op).(type) {
+				case *ssa.Const:
+					if constText(v) {
+						return true
+					}
+				case *ssa.Global:
+					if places[stores.Place(v)] || v.Pkg != nil && v.Pkg != w.pkg && w.importedText(v) {
+						return true
+					}
+				}
+			}
+			if fa, ok := in.(*ssa.FieldAddr); ok && places[stores.Place(fa)] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *world) importedText(g *ssa.Global) bool {
+	t := w.Global(g.Pkg.Pkg.Path() + "." + g.Name())
+	return t != nil && holdsText(t)
+}
+
+// reaches reports whether fn calls a function that is active, here or in another package.
 func (w *world) reaches(fn *ssa.Function, names map[string]bool) bool {
 	for _, b := range fn.Blocks {
 		for _, in := range b.Instrs {
+			if mc, ok := in.(*ssa.MakeClosure); ok && w.active[mc.Fn.(*ssa.Function)] {
+				return true
+			}
 			c, ok := in.(ssa.CallInstruction)
 			if !ok {
 				continue
 			}
 			common := c.Common()
 			if common.IsInvoke() {
-				name := common.Method.Name()
-				if names[name] || client.Of(common.Method) != nil || client.Shape(name, common.Signature()) != nil ||
-					w.importedMethod(common.Value.Type(), name) {
+				if name := common.Method.Name(); names[name] || w.importedMethod(common.Value.Type(), name) {
 					return true
 				}
 				continue
@@ -69,7 +147,7 @@ func (w *world) reaches(fn *ssa.Function, names map[string]bool) bool {
 			if w.active[callee] {
 				return true
 			}
-			if obj, ok := callee.Object().(*types.Func); ok && (client.Of(obj) != nil || obj.Pkg() != w.pass.Pkg && w.Imported(obj) != nil) {
+			if obj, ok := callee.Object().(*types.Func); ok && obj.Pkg() != w.pass.Pkg && w.Imported(obj) != nil && w.imported[obj.Origin()].Locks {
 				return true
 			}
 		}
@@ -144,7 +222,7 @@ func matters(e *summary.Effect) (keep, lock bool) {
 		}
 		lock = lock || e.Text.Has(func(t *term.Term) bool {
 			s, ok := t.StrVal()
-			return ok && sqltext.Mentions(s)
+			return ok && gate.Text(s)
 		})
 		open := e.Text.Has(func(t *term.Term) bool { return t.Op == term.Param || t.Op == term.Free || t.Op == term.Load })
 		return keep || lock || open, lock
@@ -182,6 +260,9 @@ func helpful(fn *ssa.Function) bool {
 	if len(fn.Blocks) == 0 || instructions(fn) > maxHelper {
 		return false
 	}
+	if handles(fn) {
+		return true
+	}
 	r := fn.Signature.Results()
 	for v := range r.Variables() {
 		switch t := v.Type().Underlying().(type) {
@@ -201,6 +282,47 @@ func helpful(fn *ssa.Function) bool {
 		case *types.Pointer, *types.Struct:
 			if carriesHandle(v.Type(), 0) {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// handles reports whether a function forwards text to a client, or opens or ends a handle.
+func handles(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			c, ok := in.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			common := c.Common()
+			var m *client.Method
+			if common.IsInvoke() {
+				if m = client.Of(common.Method); m == nil {
+					m = client.Shape(common.Method.Name(), common.Signature())
+				}
+			} else if callee := common.StaticCallee(); callee != nil {
+				if obj, ok := callee.Object().(*types.Func); ok {
+					m = client.Of(obj)
+				}
+			}
+			if m == nil {
+				continue
+			}
+			switch m.Effect {
+			case client.Derive, client.End, client.Callback, client.Same, client.Cap:
+				return true
+			case client.Send, client.Build, client.Queue, client.Run:
+				i := m.SQL
+				if !common.IsInvoke() && common.Signature().Recv() != nil {
+					i++
+				}
+				if m.SQL >= 0 && i < len(common.Args) {
+					if _, constant := common.Args[i].(*ssa.Const); !constant {
+						return true
+					}
+				}
 			}
 		}
 	}
@@ -253,7 +375,7 @@ func (w *world) tellingValue(t *term.Term) bool {
 		switch x.Op {
 		case term.Const:
 			s, ok := x.StrVal()
-			return ok && sqltext.Mentions(s)
+			return ok && gate.Text(s)
 		case term.Param, term.Load:
 			return w.isHandle(x.Type)
 		case term.Closure, term.Bound, term.Stmt:

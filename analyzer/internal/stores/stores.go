@@ -49,7 +49,7 @@ func New(pkg *types.Package, fns []*ssa.Function) *Index {
 func (ix *Index) add(in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Store:
-		if k := place(in.Addr); k != "" {
+		if k := Place(in.Addr); k != "" {
 			if _, global := in.Addr.(*ssa.Global); global {
 				ix.globals[k] = append(ix.globals[k], in.Val)
 			} else {
@@ -76,7 +76,7 @@ func (ix *Index) add(in ssa.Instruction) {
 func (ix *Index) cap(v ssa.Value) {
 	ix.cappedV[v] = true
 	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
-		if k := place(u.X); k != "" {
+		if k := Place(u.X); k != "" {
 			ix.capped[k] = true
 		}
 		if a, ok := u.X.(*ssa.Alloc); ok {
@@ -85,8 +85,8 @@ func (ix *Index) cap(v ssa.Value) {
 	}
 }
 
-// place names the field or variable that an address is of; "" for others.
-func place(addr ssa.Value) string {
+// Place names the field or variable that an address is of; "" for others.
+func Place(addr ssa.Value) string {
 	switch a := addr.(type) {
 	case *ssa.FieldAddr:
 		st := a.X.Type().Underlying().(*types.Pointer).Elem()
@@ -334,13 +334,13 @@ func (ix *Index) binding(v *ssa.FreeVar) ssa.Value {
 func (ix *Index) loaded(v *ssa.UnOp, depth int, typ string) *term.Term {
 	switch a := v.X.(type) {
 	case *ssa.FieldAddr:
-		if p := place(a); p != "" {
+		if p := Place(a); p != "" {
 			f := a.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct).Field(a.Field).Name()
 			t := client.TypeName(a.X.Type())
 			return term.New(term.Load, "", "", typ, term.New(term.FieldPtr, f, "", t, term.Unknown("self", t)))
 		}
 	case *ssa.Global:
-		return term.New(term.Load, "", "", typ, term.New(term.Global, place(a), "", ""))
+		return term.New(term.Load, "", "", typ, term.New(term.Global, Place(a), "", ""))
 	case *ssa.IndexAddr:
 		return term.New(term.Load, "", "", typ, term.New(term.ElemPtr, "", "", "", term.Unknown("arr", "")))
 	case *ssa.Alloc:
