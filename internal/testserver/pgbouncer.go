@@ -66,5 +66,6 @@ pool_mode = %s
 auth_type = trust
 auth_file = %s
 default_pool_size = 20
+server_login_retry = 1
 ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_timeout
 `

@@ -23,7 +23,8 @@ const (
 	// stopTimeout bounds a server's orderly stop, after which it is killed.
 	stopTimeout = 10 * time.Second
 
-	// startAttempts is how often a server is started anew on other ports.
+	// startAttempts is how often a server that exits is started anew on other ports: every one of
+	// them exits when its port is taken.
 	startAttempts = 3
 )
 
@@ -110,6 +111,9 @@ func launchIn(ws *workspace, s spec, f folder) (*server, error) {
 		}
 		proc.end()
 		failures = append(failures, err)
+		if !errors.Is(err, errExited) {
+			break
+		}
 	}
 	return nil, errors.Join(failures...)
 }
@@ -206,18 +210,23 @@ func (f folder) run(argv ...string) error {
 	return nil
 }
 
-// await returns when probe succeeds, or with the server's log when it has no chance any more.
+// errExited is the error of a server that ends instead of answering.
+var errExited = errors.New("exited while starting")
+
+// await returns when probe succeeds, or with the server's log when it has no chance any more. It
+// looks for the exit after each probe, since the answer may be another server's, which took the
+// port first. That the two speak the same protocol, and ours is yet to exit, is not seen.
 func (p *process) await(probe func() error) error {
 	deadline := time.Now().Add(readyTimeout)
 	for {
 		err := probe()
-		if err == nil {
-			return nil
-		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("exited while starting: %v\n%s", p.err, p.logTail())
+			return fmt.Errorf("%w: %v\n%s", errExited, p.err, p.logTail())
 		case <-time.After(10 * time.Millisecond):
+		}
+		if err == nil {
+			return nil
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("no answer within %v: %w\n%s", readyTimeout, err, p.logTail())

@@ -288,6 +288,40 @@ func TestNewestVersionIsChosen(t *testing.T) {
 	}
 }
 
+// A server whose port is taken exits. Whoever has the port says nothing to the probe here.
+func TestServerThatLosesItsPortGetsAnother(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	go func() {
+		for {
+			conn, err := taken.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	attempts := 0
+	s := redisSpec
+	s.command = func(f folder, ports []int) ([]string, error) {
+		if attempts++; attempts == 1 {
+			ports[0] = portOf(t, taken.Addr().String())
+		}
+		return redisSpec.command(f, ports)
+	}
+	srv, err := launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.close()
+	if attempts != 2 || redisSpec.probe(srv.ports) != nil {
+		t.Errorf("after %d attempts, port %v: want a server on the second", attempts, srv.ports)
+	}
+}
+
 func TestServerThatExitsFailsWithItsLog(t *testing.T) {
 	broken := spec{
 		name: "broken", ports: 1, stop: syscall.SIGKILL,
