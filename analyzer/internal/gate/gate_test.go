@@ -74,21 +74,21 @@ func TestLockTextOpensThePackage(t *testing.T) {
 		literal string
 		want    Reason
 	}{
-		"session lock":               {`"SELECT pg_advisory_lock(7)"`, Locks},
-		"upper case":                 {`"SELECT PG_ADVISORY_LOCK(7)"`, Locks},
-		"transaction lock":           {`"SELECT pg_advisory_xact_lock_shared($1)", 7`, Locks},
-		"raw string":                 {"`\nSELECT\n\tpg_try_advisory_lock(7)`", Locks},
-		"named lock":                 {`"SELECT GET_LOCK('jobs', 5)"`, Locks},
-		"release":                    {`"DO RELEASE_LOCK('jobs')"`, Locks},
-		"release of all":             {`"DO RELEASE_ALL_LOCKS()"`, Locks},
-		"view":                       {`"SELECT objid FROM pg_locks"`, Locks},
-		"local setting":              {`"SET LOCAL lock_timeout = '3s'"`, Locks},
-		"setting by function":        {`"SELECT set_config('lock_timeout', '3s', true)"`, Locks},
-		"part of a function":         {`"SELECT pg_advisory_" + "unlock(7)"`, Locks},
-		"row lock":                   {`"SELECT id FROM job FOR UPDATE SKIP LOCKED"`, Closed},
-		"table lock":                 {`"LOCK TABLE job IN SHARE MODE"`, Closed},
-		"a column named so":          {`"SELECT locked_at FROM job"`, Closed},
-		"words of other kinds":       {`"this is a piece of advice, get the lock"`, Closed},
+		"session lock":         {`"SELECT pg_advisory_lock(7)"`, Locks},
+		"upper case":           {`"SELECT PG_ADVISORY_LOCK(7)"`, Locks},
+		"transaction lock":     {`"SELECT pg_advisory_xact_lock_shared($1)", 7`, Locks},
+		"raw string":           {"`\nSELECT\n\tpg_try_advisory_lock(7)`", Locks},
+		"named lock":           {`"SELECT GET_LOCK('jobs', 5)"`, Locks},
+		"release":              {`"DO RELEASE_LOCK('jobs')"`, Locks},
+		"release of all":       {`"DO RELEASE_ALL_LOCKS()"`, Locks},
+		"view":                 {`"SELECT objid FROM pg_locks"`, Locks},
+		"local setting":        {`"SET LOCAL lock_timeout = '3s'"`, Locks},
+		"setting by function":  {`"SELECT set_config('lock_timeout', '3s', true)"`, Locks},
+		"part of a function":   {`"SELECT pg_advisory_" + "unlock(7)"`, Locks},
+		"row lock":             {`"SELECT id FROM job FOR UPDATE SKIP LOCKED"`, Closed},
+		"table lock":           {`"LOCK TABLE job IN SHARE MODE"`, Closed},
+		"a column named so":    {`"SELECT locked_at FROM job"`, Closed},
+		"words of other kinds": {`"this is a piece of advice, get the lock"`, Closed},
 	} {
 		if got := reasonOf(t, "example.com/p", sends(c.literal)); got != c.want {
 			t.Errorf("%s: %s is %s, want %s", name, c.literal, got, c.want)

@@ -228,7 +228,7 @@ func matters(e *summary.Effect) (keep, lock bool) {
 		return keep || lock || open, lock
 	case summary.Escape:
 		for _, alt := range e.Alts {
-			for _, a := range alt {
+			for _, a := range alt.Effects {
 				if _, l := matters(a); l {
 					return true, true
 				}

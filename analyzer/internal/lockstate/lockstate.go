@@ -183,7 +183,7 @@ func (j *judge) path(p *symexec.Path) {
 	w := &world{sessions: map[string]*session{}, facts: p.Facts}
 	j.replay(w, p.Effects)
 	for _, c := range p.Returned {
-		j.replay(w.clone(), c)
+		j.later(w, c)
 	}
 	j.finish(w, p)
 }
@@ -216,11 +216,19 @@ func (j *judge) replay(w *world, effects []*summary.Effect) {
 			s.given = true
 		case summary.Escape:
 			for _, alt := range e.Alts {
-				j.replay(w.clone(), alt)
-				j.mayRelease(w, alt)
+				j.later(w, alt)
+				j.mayRelease(w, alt.Effects)
 			}
 		}
 	}
+}
+
+// later replays what a function value would do, without effect on what goes on here.
+func (j *judge) later(w *world, alt summary.Alt) {
+	c := w.clone()
+	c.facts = append(slices.Clip(c.facts), alt.Facts...)
+	j.replay(c, alt.Effects)
+	j.settle(c)
 }
 
 // mayRelease notes the sessions on which code that runs later frees locks.
@@ -243,7 +251,7 @@ func (j *judge) mayRelease(w *world, effects []*summary.Effect) {
 			s.maybe = true
 		case summary.Escape:
 			for _, alt := range e.Alts {
-				j.mayRelease(w, alt)
+				j.mayRelease(w, alt.Effects)
 			}
 		}
 	}
@@ -333,15 +341,22 @@ func (j *judge) finish(w *world, p *symexec.Path) {
 		if !l.leaked && l.held() && !l.fn.Xact && j.forgotten(w, l, p) {
 			l.leaked = true
 		}
-		if l.leaked {
-			l.f.Verdicts |= Leaked
-		}
 	}
+	j.settle(w)
 	for _, r := range w.releases {
 		if !r.f.seen {
 			r.f.ends, r.f.seen = r.ended, true
 		} else {
 			r.f.ends = r.f.ends && r.ended
+		}
+	}
+}
+
+// settle makes verdicts of the locks that went back to a pool.
+func (j *judge) settle(w *world) {
+	for _, l := range w.locks {
+		if l.leaked {
+			l.f.Verdicts |= Leaked
 		}
 	}
 }
@@ -358,29 +373,30 @@ func (j *judge) forgotten(w *world, l *lock, p *symexec.Path) bool {
 	}
 	in := func(t *term.Term) bool { return t.Key() == l.session }
 	for _, r := range p.Results {
-		if r.Has(in) || reaches(p, r, in, 0) {
+		if reaches(p, r, in, map[string]bool{}) {
 			return false
 		}
 	}
 	for _, st := range p.Stores {
-		if st.Loc.Root().Op != term.Cell && (st.Val.Has(in) || reaches(p, st.Val, in, 0)) {
+		if st.Loc.Root().Op != term.Cell && reaches(p, st.Val, in, map[string]bool{}) {
 			return false
 		}
 	}
 	return true
 }
 
-// reaches reports whether memory that v points into holds something of which in is true.
-func reaches(p *symexec.Path, v *term.Term, in func(*term.Term) bool, depth int) bool {
-	if depth > 3 {
+// reaches reports whether v, or memory that it points into, holds something of which in is true.
+func reaches(p *symexec.Path, v *term.Term, in func(*term.Term) bool, seen map[string]bool) bool {
+	if holds(v, in) {
 		return true
 	}
-	return v.Has(func(c *term.Term) bool {
-		if c.Op != term.Cell {
+	return holds(v, func(c *term.Term) bool {
+		if c.Op != term.Cell || seen[c.Key()] {
 			return false
 		}
+		seen[c.Key()] = true
 		for _, st := range p.Stores {
-			if st.Loc.Root().Key() == c.Key() && (holds(st.Val, in) || st.Val != v && reaches(p, st.Val, in, depth+1)) {
+			if st.Loc.Root().Key() == c.Key() && reaches(p, st.Val, in, seen) {
 				return true
 			}
 		}

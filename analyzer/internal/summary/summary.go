@@ -92,7 +92,7 @@ type Effect struct {
 
 	Made     *term.Term
 	Fn       *term.Term
-	Alts     [][]*Effect
+	Alts     []Alt
 	Ending   client.Ending
 	Snapshot bool // Begin: REPEATABLE READ or SERIALIZABLE
 
@@ -103,6 +103,12 @@ type Effect struct {
 	Dropped bool
 	// Async: in a goroutine or a function handed to code that is not followed.
 	Async bool
+}
+
+// Alt is one way through a function that runs later.
+type Alt struct {
+	Effects []*Effect
+	Facts   []Fact
 }
 
 // Step is one line on the way to an effect.

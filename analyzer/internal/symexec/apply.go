@@ -190,10 +190,10 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 		}
 	}
 	if e.Alts != nil {
-		n.Alts = make([][]*summary.Effect, 0, len(e.Alts))
+		n.Alts = make([]summary.Alt, 0, len(e.Alts))
 		for _, alt := range e.Alts {
 			var effects []*summary.Effect
-			for _, a := range alt {
+			for _, a := range alt.Effects {
 				if r := x.rebase(c, a, b); r != nil {
 					if !c.lexical { // what runs when is the callee's affair
 						r.Cleanup, r.CleanupSite = a.Cleanup, b.site+"/"+a.CleanupSite
@@ -201,7 +201,11 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 					effects = append(effects, r)
 				}
 			}
-			n.Alts = append(n.Alts, effects)
+			facts := make([]summary.Fact, len(alt.Facts))
+			for i, f := range alt.Facts {
+				facts[i] = summary.Fact{Cond: b.term(f.Cond), Val: f.Val}
+			}
+			n.Alts = append(n.Alts, summary.Alt{Effects: effects, Facts: facts})
 		}
 	}
 	return &n

@@ -56,7 +56,7 @@ type Path struct {
 	Exits   bool
 	// Returned are the effects of function values that the path returns or keeps, each as it would
 	// run after the function ended; of several outcomes of one, each is an entry.
-	Returned [][]*summary.Effect
+	Returned []summary.Alt
 }
 
 // Run is what following a function gave.
@@ -168,7 +168,7 @@ func (x *exec) path(s *state) *Path {
 
 // returned runs the function values that leave the function by its results or in memory that they
 // lead to, as they would run later.
-func (x *exec) returned(s *state, p *Path) [][]*summary.Effect {
+func (x *exec) returned(s *state, p *Path) []summary.Alt {
 	var fns []*term.Term
 	seen := map[string]bool{}
 	var look func(*term.Term)
@@ -200,7 +200,7 @@ func (x *exec) returned(s *state, p *Path) [][]*summary.Effect {
 			look(st.Val)
 		}
 	}
-	var out [][]*summary.Effect
+	var out []summary.Alt
 	for _, fn := range fns {
 		if x.inside(fn) {
 			out = append(out, x.later(s, fn, nil, "r"+strconv.Itoa(len(out)), summary.InReturned)...)
@@ -211,7 +211,7 @@ func (x *exec) returned(s *state, p *Path) [][]*summary.Effect {
 
 // later gives the effects that the function value fn would have if it ran now: one list for each
 // of its outcomes.
-func (x *exec) later(s *state, fn *term.Term, args []*term.Term, site string, cl summary.Cleanup) [][]*summary.Effect {
+func (x *exec) later(s *state, fn *term.Term, args []*term.Term, site string, cl summary.Cleanup) []summary.Alt {
 	sum, all, frees := x.target(fn, args)
 	if sum.Silent() {
 		return nil
@@ -219,10 +219,16 @@ func (x *exec) later(s *state, fn *term.Term, args []*term.Term, site string, cl
 	in := s.clone()
 	in.trace, in.defers, in.cleanup, in.cleanupSite = nil, nil, cl, site
 	c := &call{site: site, args: all, lexical: x.inside(fn)}
-	var out [][]*summary.Effect
+	var out []summary.Alt
 	for _, o := range x.apply(in, c, sum, all, frees) {
 		if effects := o.effects(); len(effects) > 0 && len(out) < summary.MaxOutcomes {
-			out = append(out, effects)
+			alt := summary.Alt{Effects: effects}
+			for _, k := range sortedKeys(o.facts) {
+				if _, before := s.facts[k]; !before {
+					alt.Facts = append(alt.Facts, o.facts[k])
+				}
+			}
+			out = append(out, alt)
 		}
 	}
 	return out
