@@ -23,14 +23,15 @@ func (k Kind) String() string {
 type Role uint8
 
 const (
-	Handle    Role = iota // statements are sent on it; Kind says what stands behind
-	Statement             // a prepared statement, or a query bound to a handle
-	Builder               // SQL text under construction, with or without a handle
-	Results               // an answer of the server: rows, a row, a command tag
-	Batch                 // statements that are sent together
-	ArgMap                // the arguments of a statement by name: pgx.NamedArgs
-	TxOptions             // isolation level and access mode
-	Fragment              // a piece of SQL text as a value: squirrel.Expr, goqu.L, clause.Expr
+	Handle     Role = iota // statements are sent on it; Kind says what stands behind
+	Statement              // a prepared statement, or a query bound to a handle
+	Builder                // SQL text under construction, with or without a handle
+	Results                // an answer of the server: rows, a row, a command tag
+	Batch                  // statements that are sent together
+	ArgMap                 // the arguments of a statement by name: pgx.NamedArgs
+	TxOptions              // isolation level and access mode
+	SendOption             // among a statement's arguments, says how to send it: pgx.QueryExecMode
+	Fragment               // a piece of SQL text as a value: squirrel.Expr, goqu.L, clause.Expr
 )
 
 // Type is a row for a named type. Its Name is what TypeName gives: "import/path.Type" without a

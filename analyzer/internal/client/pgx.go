@@ -34,6 +34,9 @@ var pgxLibrary = library{
 		{Name: "NamedArgs", Role: ArgMap},
 		{Name: "StrictNamedArgs", Role: ArgMap},
 		{Name: "TxOptions", Role: TxOptions},
+		{Name: "QueryExecMode", Role: SendOption},
+		{Name: "QueryResultFormats", Role: SendOption},
+		{Name: "QueryResultFormatsByOID", Role: SendOption},
 	},
 	funcs: []Method{
 		derive("Connect", "ctx dsn", Session),

@@ -32,7 +32,7 @@ type Known func(*types.Func) bool
 
 // Of looks at a package.
 func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Reason {
-	if standard(pkg.Path()) {
+	if Standard(pkg.Path()) {
 		return Closed
 	}
 	if mentions(files) {
@@ -50,8 +50,8 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	return Closed
 }
 
-// standard reports whether a package is of the standard library, whose functions the engine knows.
-func standard(path string) bool {
+// Standard reports whether a package is of the standard library, whose functions the engine knows.
+func Standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && stdRoots[first]
 }
@@ -128,7 +128,7 @@ func embeds(f *ast.File) bool {
 // calls reports whether the package uses a function of which a fact is known.
 func calls(pkg *types.Package, info *types.Info, known Known) bool {
 	for _, obj := range info.Uses {
-		if f, ok := obj.(*types.Func); ok && f.Pkg() != nil && f.Pkg() != pkg && !standard(f.Pkg().Path()) && known(f) {
+		if f, ok := obj.(*types.Func); ok && f.Pkg() != nil && f.Pkg() != pkg && !Standard(f.Pkg().Path()) && known(f) {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
@@ -21,7 +22,7 @@ const maxInit = 20000
 // setGlobals finds the package variables that are set once, by their declaration, and what they
 // hold: text, maps and structs of text, embedded files.
 func (w *world) setGlobals() {
-	w.globals = map[string]*term.Term{}
+	w.globals, w.textGlobals = map[string]*term.Term{}, map[string]bool{}
 	changed := w.reassigned()
 	init := w.pkg.Func("init")
 	if init != nil && instructions(init) <= maxInit {
@@ -30,6 +31,9 @@ func (w *world) setGlobals() {
 			for _, st := range p.Stores {
 				if name, ok := constantPlace(p, st.Loc); ok && !changed[name] && worthKeeping(st.Val) {
 					w.globals[placeKey(p, st.Loc, name)] = st.Val
+					if holdsText(st.Val) {
+						w.textGlobals[name] = true
+					}
 				}
 			}
 		}
@@ -200,6 +204,33 @@ func (w *world) embed(id *ast.Ident, file string) {
 		data, err = os.ReadFile(file)
 	}
 	if err == nil && len(data) <= sqltext.MaxLen {
-		w.globals[v.Pkg().Path()+"."+v.Name()] = term.Str(string(data))
+		name := v.Pkg().Path() + "." + v.Name()
+		w.globals[name], w.textGlobals[name] = term.Str(string(data)), true
 	}
+}
+
+// fields answers provenance's questions: the stores of the package, and its embedded files.
+type fields struct {
+	*stores.Index
+	dir string
+}
+
+// Embedded implements provenance.Fields: only files below the package's folder can be embedded.
+func (f fields) Embedded(name string) (string, bool) {
+	if f.dir == "" || !filepath.IsLocal(name) {
+		return "", false
+	}
+	data, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil || len(data) > sqltext.MaxLen {
+		return "", false
+	}
+	return string(data), true
+}
+
+func (w *world) fields() fields {
+	f := fields{Index: w.stores}
+	if len(w.pass.Files) > 0 {
+		f.dir = filepath.Dir(w.pass.Fset.Position(w.pass.Files[0].Package).Filename)
+	}
+	return f
 }

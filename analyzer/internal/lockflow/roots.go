@@ -3,6 +3,7 @@ package lockflow
 import (
 	"go/constant"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -55,24 +56,10 @@ func (w *world) roots() []*ssa.Function {
 
 // textPlaces are the fields and variables into which lock text is stored.
 func (w *world) textPlaces() map[string]bool {
-	out := map[string]bool{}
-	for name, t := range w.globals {
-		if t != nil && holdsText(t) {
-			out[name] = true
-		}
+	out := w.stores.Holding(holdsText)
+	for name := range w.textGlobals {
+		out[name] = true
 	}
-	for _, fn := range w.fns {
-		for _, b := range fn.Blocks {
-			for _, in := range b.Instrs {
-				if st, ok := in.(*ssa.Store); ok {
-					if c, ok := st.Val.(*ssa.Const); ok && constText(c) {
-						out[stores.Place(st.Addr)] = true
-					}
-				}
-			}
-		}
-	}
-	delete(out, "")
 	return out
 }
 
@@ -382,7 +369,7 @@ func (w *world) tellingValue(t *term.Term) bool {
 			return true
 		case term.Call:
 			_, made := symexec.MadeKind(x)
-			return made || x.Str == "context.Background" || x.Str == "context.TODO" || x.Str == "context.WithoutCancel"
+			return made || strings.HasPrefix(x.Str, "context.With") || x.Str == "context.Background" || x.Str == "context.TODO" || x.Str == "context.WithoutCancel"
 		}
 		return false
 	})

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
@@ -41,8 +42,10 @@ type world struct {
 	externals map[string]*types.Func
 	types     map[string]*types.Named
 	globals   map[string]*term.Term
-	active    map[*ssa.Function]bool
-	poolerDSN int8
+	// textGlobals are the variables, by name, that hold lock text or a file.
+	textGlobals map[string]bool
+	active      map[*ssa.Function]bool
+	poolerDSN   int8
 }
 
 func newWorld(pass *analysis.Pass) *world {
@@ -248,7 +251,7 @@ func (w *world) Implementers(iface types.Type, method string) []*types.Func {
 }
 
 func (w *world) program(p *types.Package) bool {
-	return p == w.pass.Pkg || strings.Contains(p.Path(), ".") && !client.Library(client.Path(p.Path())) || !strings.Contains(p.Path(), ".")
+	return p == w.pass.Pkg || !gate.Standard(p.Path()) && !client.Library(client.Path(p.Path()))
 }
 
 // matters reports whether a method does something to a server.
@@ -271,6 +274,61 @@ func (w *world) matters(fn *types.Func) bool {
 		}
 	}
 	return false
+}
+
+// Capped implements symexec.World.
+func (w *world) Capped(p *ssa.Parameter) bool { return w.stores.CappedParam(p) }
+
+// senders are methods by which a type of the program passes statements on.
+var senders = []string{"ExecContext", "Exec", "QueryRowContext", "QueryRow", "QueryContext", "Query", "GetContext", "Get"}
+
+// Inner implements symexec.World.
+func (w *world) Inner(typeName string) (field, fieldType string, ok bool) {
+	n := w.named()[typeName]
+	if n == nil {
+		return "", "", false
+	}
+	st, isStruct := n.Underlying().(*types.Struct)
+	if !isStruct {
+		return "", "", false
+	}
+	for _, name := range senders {
+		obj, index, _ := types.LookupFieldOrMethod(types.NewPointer(n), true, n.Obj().Pkg(), name)
+		fn, isFunc := obj.(*types.Func)
+		if !isFunc {
+			continue
+		}
+		if len(index) > 1 { // promoted from an embedded field
+			f := st.Field(index[0])
+			return f.Name(), client.TypeName(f.Type()), true
+		}
+		if f := w.forwarded(fn); f != nil {
+			return f.Str, "", true
+		}
+	}
+	return "", "", false
+}
+
+// forwarded is the address of the receiver's field on which a method sends what it is given.
+func (w *world) forwarded(fn *types.Func) *term.Term {
+	var s *summary.Summary
+	if f := w.Func(fn); f != nil {
+		s = w.Summary(f)
+	} else {
+		s = w.Imported(fn)
+	}
+	if s == nil {
+		return nil
+	}
+	for _, o := range s.Outcomes {
+		for _, e := range o.Effects {
+			if h := e.Handle; e.Op == summary.Send && h != nil && h.Op == term.Load && h.Args[0].Op == term.FieldPtr &&
+				h.Args[0].Args[0].Op == term.Param && h.Args[0].Args[0].Str == "0" {
+				return h.Args[0]
+			}
+		}
+	}
+	return nil
 }
 
 // Func implements symexec.World.

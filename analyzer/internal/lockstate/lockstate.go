@@ -94,6 +94,14 @@ func Judge(r *provenance.Reader, run *symexec.Run, opt Options) []*Finding {
 		j.path(p)
 	}
 	for _, f := range j.order {
+		if f.Call != nil {
+			f.Answer = j.answer(f)
+			if f.Effect.Dropped && f.Answer == AnswerRead && f.Call.Func.MayRefuse() && f.Effect.Inner != nil {
+				f.Answer = AnswerUnread // read by the helper, whose word for it nobody heeds
+			}
+		}
+	}
+	for _, f := range j.order {
 		j.conclude(f)
 	}
 	return j.order
@@ -121,6 +129,7 @@ type world struct {
 	done     []string // keys of contexts that are done
 	releases []sentRelease
 	facts    []summary.Fact
+	before   int // locks that were taken before the function value that is replayed began
 }
 
 type session struct {
@@ -227,6 +236,7 @@ func (j *judge) replay(w *world, effects []*summary.Effect) {
 func (j *judge) later(w *world, alt summary.Alt) {
 	c := w.clone()
 	c.facts = append(slices.Clip(c.facts), alt.Facts...)
+	c.before = len(c.locks)
 	j.replay(c, alt.Effects)
 	j.settle(c)
 }
@@ -268,8 +278,12 @@ func (j *judge) end(w *world, e *summary.Effect) {
 	s, k := j.session(w, e.Handle)
 	switch e.Ending {
 	case client.CommitTx, client.RollbackTx:
-		if s.tx > 0 {
-			s.tx--
+		if s.tx == 0 {
+			return // a rollback after the commit
+		}
+		s.tx--
+		if s.tx == 0 {
+			w.freeXact(k)
 		}
 		if s.tx == 0 && j.r.Kind(s.term) == client.Pool {
 			j.returned(w, s, k) // a handle that was a pool before Begin is one again
@@ -292,6 +306,15 @@ func (j *judge) end(w *world, e *summary.Effect) {
 		s.detached = true
 	case client.EndSession, client.Discard:
 		j.closed(w, s, k)
+	}
+}
+
+// freeXact: the transaction is over, and its locks with it.
+func (w *world) freeXact(session string) {
+	for _, l := range w.locks {
+		if l.session == session && l.fn.Xact {
+			l.released = true
+		}
 	}
 }
 
@@ -430,11 +453,8 @@ func (j *judge) conclude(f *Finding) {
 	if f.suppress {
 		f.Verdicts &^= Leaked
 	}
-	if f.Call != nil {
-		f.Answer = j.answer(f)
-		if f.Effect.Dropped && f.Answer == AnswerRead && f.Call.Func.MayRefuse() && f.Effect.Inner != nil {
-			f.Answer = AnswerUnread // read by the helper, whose word for it nobody heeds
-		}
+	if f.Other != nil && f.Verdicts&NotHeld != 0 && (f.Other.Answer == AnswerUnread || f.Other.Answer == AnswerMisread) {
+		f.Verdicts &^= NotHeld // nobody read the answer: that is the mistake
 	}
 	judged := summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind),
 		Answer: uint8(f.Answer), Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts, Faults: f.Faults()}

@@ -1,7 +1,9 @@
 package lockstate
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
@@ -143,7 +145,7 @@ func (j *judge) statement(c *sending) {
 			f.Verdicts |= OutsideTx
 		}
 		if set.Name == "lock_timeout" && c.kind != client.Pool {
-			c.s.bounded = true
+			c.s.bounded = strings.Trim(set.Value.Text, "0") != "" || set.Value.Kind != sqltext.Literal // 0 is no limit
 		}
 	}
 	if len(c.st.View) > 0 || len(c.st.LocksPids) > 0 {
@@ -160,7 +162,7 @@ func (j *judge) statement(c *sending) {
 		f := j.record(c, call.Func.Name+"#"+strconv.Itoa(i))
 		f.Call = call
 		f.Key = j.r.KeyOf(call, c.p.text, c.q.Args)
-		if call.Func.Xact && j.outside(c) {
+		if call.Func.Xact && !call.Nested && j.outside(c) { // a DO block is a transaction of its own
 			f.Verdicts |= OutsideTx
 		}
 		if call.Func.Op == sqltext.Acquire {
@@ -182,6 +184,9 @@ func (j *judge) record(c *sending, name string) *Finding {
 		f.Kind = client.Unknown // one connection: every statement meets the same session
 	}
 	cl := Cleanup(c.e.Cleanup)
+	if cl == InReturned && len(c.w.locks) > c.w.before {
+		cl = NoCleanup // it takes the lock itself: its release is ordinary flow
+	}
 	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
 	for _, d := range c.w.done {
 		if cl == NoCleanup && provenance.From(c.e.Ctx, d) {
@@ -273,7 +278,7 @@ func (j *judge) unbounded(c *sending, call *sqltext.Call) bool {
 			}
 		}
 	}
-	if c.s.bounded || c.kind == client.Unknown || c.kind != client.Pool && !provenance.Owned(c.s.term) {
+	if c.s.bounded {
 		return false
 	}
 	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
@@ -323,13 +328,36 @@ func about(t *term.Term, sent string) bool {
 
 // answerColumn reports whether a reads the column in which a call's answer stands.
 func answerColumn(a *term.Term, call *sqltext.Call) bool {
-	for a.Op == term.Field || a.Op == term.Load || a.Op == term.As || a.Op == term.Conv {
+	for a.Op == term.Field || a.Op == term.Load || a.Op == term.As || a.Op == term.Conv || a.Op == term.FieldPtr || a.Op == term.ElemPtr {
+		if a.Str == "Err" {
+			return false // pgconn.Result.Err
+		}
 		a = a.Args[0]
 	}
 	if a.Op != term.Answer {
 		return false
 	}
 	return call.Column < 0 || a.Str == strconv.Itoa(call.Column) || a.Str == "-1"
+}
+
+// from reports whether t comes from one of the statements sent, in whichever round of a loop.
+func from(t *term.Term, sents []string) bool {
+	return t.Has(func(x *term.Term) bool { return x.Op == term.Sent && slices.Contains(sents, base(x.Site)) })
+}
+
+// base is a site without the rounds of the loops around it.
+func base(site string) string {
+	for {
+		i := strings.IndexByte(site, '#')
+		if i < 0 {
+			return site
+		}
+		j := i + 1
+		for j < len(site) && site[j] >= '0' && site[j] <= '9' {
+			j++
+		}
+		site = site[:i] + site[j:]
+	}
 }
 
 type saying uint8
@@ -469,10 +497,13 @@ func (j *judge) answer(f *Finding) Answer {
 	if q.Made == nil {
 		return AnswerUnknown
 	}
-	sent := q.Made.Key()
+	sents := []string{base(q.Made.Site)}
+	if q.Fn != nil { // an item of a batch: its answer may be read through the batch's
+		sents = append(sents, base(q.Fn.Site))
+	}
 	var read, misread bool
 	for _, t := range j.run.Consumed {
-		if !about(t, sent) {
+		if !from(t, sents) {
 			continue
 		}
 		switch j.reading(t, f.Call) {
@@ -487,7 +518,7 @@ func (j *judge) answer(f *Finding) Answer {
 	switch {
 	case read:
 		return AnswerRead
-	case j.returnedAnswer(sent, f.Call):
+	case j.returnedAnswer(sents, f.Call):
 		return AnswerReturned
 	case f.Call.Nested && fn.Op == sqltext.Acquire:
 		return AnswerUnknown // the block's own code may look at it
@@ -528,15 +559,15 @@ func (j *judge) reading(t *term.Term, call *sqltext.Call) Answer {
 
 // returnedAnswer reports whether a path hands the answer to the caller, or keeps it in memory that
 // outlives the function.
-func (j *judge) returnedAnswer(sent string, call *sqltext.Call) bool {
+func (j *judge) returnedAnswer(sents []string, call *sqltext.Call) bool {
 	carries := func(x *term.Term) bool {
 		switch x.Op {
 		case term.Answer:
-			return about(x, sent) && answerColumn(x, call)
+			return from(x, sents) && answerColumn(x, call)
 		case term.HasRow, term.Count:
-			return about(x, sent) && call.Filtered
+			return from(x, sents) && call.Filtered
 		case term.Sent: // the row or rows themselves
-			return x.Key() == sent
+			return from(x, sents)
 		}
 		return false
 	}

@@ -18,6 +18,8 @@ type Key struct {
 	Hash32     bool
 	Narrowed   bool
 	TooLong    bool
+
+	mysql bool
 }
 
 // maxNameLen is the longest lock name that MySQL 8 takes, in characters.
@@ -25,7 +27,7 @@ const maxNameLen = 64
 
 // KeyOf is the key of a lock call.
 func (r *Reader) KeyOf(c *sqltext.Call, t Text, args []*term.Term) Key {
-	k := Key{Constant: true, Comparable: true, Hash32: c.HashesKey != ""}
+	k := Key{Constant: true, Comparable: true, Hash32: c.HashesKey != "", mysql: c.Func.System == sqltext.MySQL}
 	all := append(append([]*term.Term(nil), t.Args...), args...)
 	var shows []string
 	for _, a := range c.Args {
@@ -67,9 +69,13 @@ func operand(a sqltext.Arg, t Text, args []*term.Term) *term.Term {
 }
 
 func (r *Reader) part(a sqltext.Arg, t Text, args []*term.Term, k *Key) string {
+	fold := func(s string) string { return s }
+	if k.mysql { // names of locks are not case-sensitive there
+		fold = strings.ToLower
+	}
 	switch a.Kind {
 	case sqltext.Literal:
-		return "=" + a.Text
+		return "=" + fold(a.Text)
 	case sqltext.Placeholder, sqltext.Hole:
 		v := operand(a, t, args)
 		if v == nil {
@@ -81,7 +87,7 @@ func (r *Reader) part(a sqltext.Arg, t Text, args []*term.Term, k *Key) string {
 		}
 		k.faults(v)
 		if s, ok := constText(v); ok {
-			return "=" + s
+			return "=" + fold(s)
 		}
 		k.Constant = false
 		if !path(v) {

@@ -12,6 +12,8 @@ type Fields interface {
 	Stores(t *term.Term) (vals []*term.Term, ok bool)
 	// Capped reports whether the pool that t is was limited to one connection somewhere.
 	Capped(t *term.Term) bool
+	// Embedded is the text of a file of the package that a go:embed directive may name.
+	Embedded(name string) (string, bool)
 }
 
 // Reader reads terms in one package.

@@ -54,6 +54,12 @@ func (r *Reader) texts(t *term.Term, depth int) []Text {
 		}
 	case term.Stmt:
 		return r.statement(t, depth)
+	case term.Result:
+		if t.Str == "0" {
+			if out := r.transformed(t.Args[0], depth); t.Args[0].Op == term.Call && out != nil {
+				return out
+			}
+		}
 	case term.Call:
 		if out := r.transformed(t, depth); out != nil {
 			return out
@@ -102,6 +108,12 @@ func (r *Reader) transformed(t *term.Term, depth int) []Text {
 	case "strings.TrimSpace", "strings.Clone", "strings.Trim", "strings.TrimRight", "strings.TrimLeft", "strings.TrimSuffix",
 		"strings.TrimPrefix", "strings.ToLower", "strings.ToUpper":
 		return r.texts(t.Args[0], depth)
+	case "(embed.FS).ReadFile":
+		if name, ok := t.Args[len(t.Args)-1].StrVal(); ok && r != nil && r.Fields != nil {
+			if text, ok := r.Fields.Embedded(name); ok {
+				return []Text{{SQL: sqltext.Const(text)}}
+			}
+		}
 	case "strings.ReplaceAll", "strings.Replace":
 		return r.replaced(t, depth)
 	}

@@ -75,6 +75,14 @@ func (ix *Index) add(in ssa.Instruction) {
 
 func (ix *Index) cap(v ssa.Value) {
 	ix.cappedV[v] = true
+	if u, ok := v.(*ssa.UnOp); ok {
+		if fa, ok := u.X.(*ssa.FieldAddr); ok {
+			if row, lib := client.TypeOf(client.TypeName(fa.X.Type())); lib && row.Role == client.Handle {
+				ix.cap(fa.X) // the *sql.DB in a library's own handle
+				return
+			}
+		}
+	}
 	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
 		if k := Place(u.X); k != "" {
 			ix.capped[k] = true
@@ -167,6 +175,55 @@ func (ix *Index) Capped(t *term.Term) bool {
 		}
 	}
 	return false
+}
+
+// CappedParam reports whether a parameter only ever gets pools of one connection.
+func (ix *Index) CappedParam(p *ssa.Parameter) bool {
+	fn := p.Parent()
+	if fn.Object() == nil || token.IsExported(fn.Object().Name()) {
+		return false
+	}
+	if row, ok := client.TypeOf(client.TypeName(p.Type())); !ok || row.Kind != client.Pool {
+		return false
+	}
+	calls := ix.calls[fn]
+	for _, c := range calls {
+		for i, q := range fn.Params {
+			if q == p && (i >= len(c.Args) || !ix.isCapped(c.Args[i])) {
+				return false
+			}
+		}
+	}
+	return len(calls) > 0
+}
+
+func (ix *Index) isCapped(v ssa.Value) bool {
+	t := ix.trace(v, 0)
+	return t.Op == term.Call && t.Str == "capped" || ix.Capped(t)
+}
+
+// Holding are the fields and variables into which a value is stored of which holds is true.
+func (ix *Index) Holding(holds func(*term.Term) bool) map[string]bool {
+	out := map[string]bool{}
+	for _, places := range []map[string][]ssa.Value{ix.fields, ix.globals} {
+		for k, vals := range places {
+			for _, v := range vals {
+				if textual(v.Type()) && holds(ix.trace(v, 0)) {
+					out[k] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// textual reports whether values of a type can be text or statements.
+func textual(t types.Type) bool {
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		return b.Info()&types.IsString != 0
+	}
+	row, ok := client.TypeOf(client.TypeName(t))
+	return ok && (row.Role == client.Statement || row.Role == client.Builder)
 }
 
 // trace is where an SSA value comes from.

@@ -78,15 +78,21 @@ func (x *exec) apply(s *state, c *call, sum *summary.Summary, args, frees []*ter
 	if len(outs) == 0 && len(sum.Outcomes) == 0 {
 		return x.opaque(s, c, "silent")
 	}
-	b := &binding{s: s, args: args, frees: frees, site: c.site}
-	for _, t := range sum.Consumes {
-		x.consume(s, b.term(t))
+	for _, o := range outs {
+		x.consumes(o, sum, &binding{s: o, args: args, frees: frees, site: c.site})
 	}
 	outs = mergeAll(outs)
 	if len(outs) > maxStates {
 		outs, x.run.Truncated = outs[:maxStates], true
 	}
 	return outs
+}
+
+// consumes notes what a callee looked at.
+func (x *exec) consumes(s *state, sum *summary.Summary, b *binding) {
+	for _, t := range sum.Consumes {
+		x.consume(s, b.term(t))
+	}
 }
 
 func (x *exec) outcome(s *state, c *call, o *summary.Outcome, args, frees []*term.Term) []*state {
@@ -160,6 +166,7 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 	n.Site = b.site + "/" + e.Site
 	n.Handle, n.Text, n.Ctx, n.Fn, n.Made = b.term(e.Handle), b.term(e.Text), b.term(e.Ctx), b.term(e.Fn), b.term(e.Made)
 	n.Args = b.terms(e.Args)
+	n.Handle = x.inner(b.s, n.Handle)
 	if e.Op == summary.Send {
 		if n.Ctx == nil { // a handle given to the callee may carry a context
 			n.Handle, n.Ctx = detach(n.Handle)
@@ -211,6 +218,24 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 	return &n
 }
 
+// inner looks through a program's own type that passes statements on to a field of its own.
+func (x *exec) inner(s *state, h *term.Term) *term.Term {
+	for range maxNested {
+		if h == nil || h.Type == "" {
+			return h
+		}
+		if _, lib := client.TypeOf(h.Type); lib {
+			return h
+		}
+		field, typ, ok := x.w.Inner(h.Type)
+		if !ok {
+			return h
+		}
+		h = s.load(term.New(term.FieldPtr, field, "", h.Type, h), typ, nil)
+	}
+	return h
+}
+
 // callback runs a function argument where the callee calls it.
 func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*state {
 	fn, args := b.term(e.Fn), b.terms(e.Args)
@@ -231,9 +256,8 @@ func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*sta
 			outs = append(outs, st)
 		}
 	}
-	bs := &binding{s: s, args: all, frees: frees, site: d.site}
-	for _, t := range sum.Consumes {
-		x.consume(s, bs.term(t))
+	for _, o := range outs {
+		x.consumes(o, sum, &binding{s: o, args: all, frees: frees, site: d.site})
 	}
 	if len(outs) == 0 {
 		return nil

@@ -268,7 +268,11 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 	}
 	switch a.Op {
 	case term.Closure, term.Func, term.Bound:
-		x.escape(s, a, nil, c.site, summary.NoCleanup, true)
+		x.escape(s, c, a, nil, summary.NoCleanup, true)
+	case term.Load:
+		if a.Args[0].Op == term.Cell { // a struct, by value
+			x.passed(s, c, a.Args[0], false)
+		}
 	case term.Cell:
 		if e, ok := s.mem[a.Key()]; ok {
 			x.consume(s, e.Val)
@@ -287,12 +291,12 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 }
 
 // escape notes a function value that may run later, with the outcomes that it would have now.
-func (x *exec) escape(s *state, fn *term.Term, args []*term.Term, site string, cl summary.Cleanup, async bool) {
+func (x *exec) escape(s *state, at *call, fn *term.Term, args []*term.Term, cl summary.Cleanup, async bool) {
 	if fn == nil {
 		return
 	}
-	site += "e"
-	alts := x.later(s, fn, args, site, cl)
+	site := at.site + "e"
+	alts := x.later(s, fn, args, &call{site: site, pos: at.pos, name: at.name}, cl)
 	if len(alts) > 0 {
 		s.emit(&summary.Effect{Op: summary.Escape, Site: site, Cleanup: cl, CleanupSite: site, Async: async, Fn: fn, Alts: alts})
 	}
@@ -320,7 +324,15 @@ func (x *exec) appended(s *state, c *call) *term.Term {
 	for _, from := range c.args {
 		elems, known := elementsOf(s, from)
 		if !known {
+			if more, ok := elementsOf(s, c.args[len(c.args)-1]); ok {
+				for _, e := range more {
+					x.kept(s, e, c.site)
+				}
+			}
 			return term.New(term.Call, "append", "", "", c.args...)
+		}
+		for _, e := range elems {
+			x.kept(s, e, c.site)
 		}
 		for _, e := range elems {
 			s.store(elemPtr(out, term.Int(strconv.Itoa(n))), e)

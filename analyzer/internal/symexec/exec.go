@@ -39,6 +39,10 @@ type World interface {
 	Method(typeName, method string) *types.Func
 	// Implementers are the methods that a call through an interface can mean.
 	Implementers(iface types.Type, method string) []*types.Func
+	// Capped reports whether a parameter only ever gets pools of one connection.
+	Capped(p *ssa.Parameter) bool
+	// Inner is the field of a program's own type to which its methods pass statements on.
+	Inner(typeName string) (field, fieldType string, ok bool)
 	// Func is the SSA form of a function of this package.
 	Func(fn *types.Func) *ssa.Function
 	// Note remembers a function of another package that is used as a value.
@@ -91,7 +95,11 @@ func Follow(w World, fn *ssa.Function) *Run {
 	x.order()
 	s := newState()
 	for i, p := range fn.Params {
-		s.regs[p] = term.New(term.Param, strconv.Itoa(i), "", typeName(p.Type()))
+		typ := typeName(p.Type())
+		if w.Capped(p) {
+			typ = "" // a pool of one connection is as good as a connection: of unknown kind
+		}
+		s.regs[p] = term.New(term.Param, strconv.Itoa(i), "", typ)
 	}
 	for i, f := range fn.FreeVars {
 		s.regs[f] = term.New(term.Free, strconv.Itoa(i), "", typeName(f.Type()))
@@ -203,7 +211,7 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 	var out []summary.Alt
 	for _, fn := range fns {
 		if x.inside(fn) {
-			out = append(out, x.later(s, fn, nil, "r"+strconv.Itoa(len(out)), summary.InReturned)...)
+			out = append(out, x.later(s, fn, nil, &call{site: "r" + strconv.Itoa(len(out))}, summary.InReturned)...)
 		}
 	}
 	return out
@@ -211,14 +219,14 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 
 // later gives the effects that the function value fn would have if it ran now: one list for each
 // of its outcomes.
-func (x *exec) later(s *state, fn *term.Term, args []*term.Term, site string, cl summary.Cleanup) []summary.Alt {
+func (x *exec) later(s *state, fn *term.Term, args []*term.Term, at *call, cl summary.Cleanup) []summary.Alt {
 	sum, all, frees := x.target(fn, args)
 	if sum.Silent() {
 		return nil
 	}
 	in := s.clone()
-	in.trace, in.defers, in.cleanup, in.cleanupSite = nil, nil, cl, site
-	c := &call{site: site, args: all, lexical: x.inside(fn)}
+	in.trace, in.defers, in.cleanup, in.cleanupSite = nil, nil, cl, at.site
+	c := &call{site: at.site, pos: at.pos, name: at.name, args: all, lexical: x.inside(fn)}
 	var out []summary.Alt
 	for _, o := range x.apply(in, c, sum, all, frees) {
 		if effects := o.effects(); len(effects) > 0 && len(out) < summary.MaxOutcomes {

@@ -30,9 +30,9 @@ func (x *exec) instr(s *state, in ssa.Instruction, site string) {
 	case *ssa.Go:
 		c := x.prepare(s, &in.Call, nil, site)
 		x.consumeAll(s, c.args)
-		x.escape(s, c.fn, c.args, site, summary.NoCleanup, true)
+		x.escape(s, c, c.fn, c.args, summary.NoCleanup, true)
 	case *ssa.Send:
-		x.consume(s, x.val(s, in.X))
+		x.passed(s, &call{site: site, pos: in.Pos()}, x.val(s, in.X), false)
 	case ssa.Value:
 		s.regs[in] = x.value(s, in, site)
 	}
@@ -47,11 +47,15 @@ func (x *exec) value(s *state, in ssa.Value, site string) *term.Term {
 	case *ssa.FieldAddr:
 		return x.fieldPtr(x.val(s, in.X), fieldOf(in.X.Type(), in.Field), in.X.Type())
 	case *ssa.Field:
-		return s.field(x.val(s, in.X), fieldOf(in.X.Type(), in.Field).Name(), typ)
+		v := x.val(s, in.X)
+		if embedsHandle(typeName(in.X.Type()), typ) {
+			return term.New(term.As, "", "", typ, v)
+		}
+		return s.field(v, fieldOf(in.X.Type(), in.Field).Name(), typ)
 	case *ssa.IndexAddr:
 		return elemPtr(x.val(s, in.X), x.val(s, in.Index))
 	case *ssa.Index:
-		return s.load(elemPtr(x.val(s, in.X), x.val(s, in.Index)), typ, nil)
+		return x.part(s, elemPtr(x.val(s, in.X), x.val(s, in.Index)), typ)
 	case *ssa.Lookup:
 		return x.lookup(s, in, typ)
 	case *ssa.UnOp:
@@ -134,10 +138,29 @@ func elemPtr(base, index *term.Term) *term.Term {
 func (x *exec) lookup(s *state, in *ssa.Lookup, typ string) *term.Term {
 	ptr := elemPtr(x.val(s, in.X), x.val(s, in.Index))
 	if in.CommaOk {
-		s.tuples[in] = []*term.Term{s.load(ptr, "", nil), term.Unknown("ok:"+ptr.Key(), "bool")}
+		s.tuples[in] = []*term.Term{x.part(s, ptr, ""), term.Unknown("ok:"+ptr.Key(), "bool")}
 		return term.Unknown(ptr.Key(), "")
 	}
-	return s.load(ptr, typ, nil)
+	return x.part(s, ptr, typ)
+}
+
+// part is what a place holds, that of a package variable which is set once included.
+func (x *exec) part(s *state, ptr *term.Term, typ string) *term.Term {
+	v := s.load(ptr, typ, nil)
+	if v.Op == term.Load && v.Args[0] == ptr && ptr.Root().Op == term.Global {
+		if g := x.globalPart(s, ptr, typ); g != nil {
+			return g
+		}
+	}
+	return v
+}
+
+// embedsHandle reports whether a field of type inner in a library's handle is that same handle: the
+// *sql.DB in sqlx.DB.
+func embedsHandle(outer, inner string) bool {
+	o, ok := client.TypeOf(outer)
+	i, ok2 := client.TypeOf(inner)
+	return ok && ok2 && o.Role == client.Handle && i.Role == client.Handle && o.Kind != client.Unknown && i.Kind == o.Kind
 }
 
 func (x *exec) unop(s *state, in *ssa.UnOp, typ, site string) *term.Term {
@@ -170,20 +193,16 @@ func (x *exec) deref(s *state, ptr *term.Term, typ string, t types.Type) *term.T
 			}
 		}
 	}
-	if ptr.Op == term.FieldPtr {
-		// The handle embedded in a library's own handle (the *sql.DB in sqlx.DB) is that handle.
-		outer, ok := client.TypeOf(ptr.Type)
-		if inner, ok2 := client.TypeOf(typ); ok && ok2 && outer.Kind != client.Unknown && inner.Kind == outer.Kind {
-			return term.New(term.As, "", "", typ, ptr.Args[0])
+	if ptr.Op == term.FieldPtr && embedsHandle(ptr.Type, typ) {
+		if e, ok := s.mem[ptr.Args[0].Key()]; ok { // a handle that is a struct, in a variable
+			return term.New(term.As, "", "", typ, e.Val)
 		}
+		return term.New(term.As, "", "", typ, ptr.Args[0])
 	}
-	v := s.load(ptr, typ, zero(t))
-	if v.Op == term.Load && v.Args[0] == ptr && ptr.Root().Op == term.Global {
-		if g := x.globalPart(s, ptr, typ); g != nil {
-			return g
-		}
+	if v := s.load(ptr, typ, zero(t)); v.Op != term.Load || v.Args[0] != ptr {
+		return v
 	}
-	return v
+	return x.part(s, ptr, typ)
 }
 
 // globalPart reads a field or an element of a package variable that is set once.
@@ -318,7 +337,18 @@ func (x *exec) store(s *state, ptr, val *term.Term, site string) {
 	if ptr.Root().Op != term.Cell {
 		x.consume(s, val)
 	}
+	if ptr.Op == term.FieldPtr || ptr.Op == term.ElemPtr && ptr.Args[0].Op != term.Cell || ptr.Op == term.Global {
+		x.kept(s, val, site)
+	}
 	s.store(ptr, val)
+}
+
+// kept notes function values that are put where something else will find and call them.
+func (x *exec) kept(s *state, val *term.Term, site string) {
+	switch val.Op {
+	case term.Closure, term.Bound:
+		x.escape(s, &call{site: site}, val, nil, summary.InReturned, true)
+	}
 }
 
 // consume notes that the program looks at v.
@@ -357,5 +387,13 @@ func (x *exec) consumeAll(s *state, vs []*term.Term) {
 // symbolic reports whether t can become an answer when a caller fills it in.
 func symbolic(t *term.Term) bool {
 	r := t.Root()
+	for answersOf(r) {
+		r = r.Args[0].Root()
+	}
 	return r.Op == term.Param || r.Op == term.Free
+}
+
+// answersOf reports whether t is read off an answer.
+func answersOf(t *term.Term) bool {
+	return t.Op == term.Answer || t.Op == term.Count || t.Op == term.HasRow
 }

@@ -17,7 +17,7 @@ const ctxDone = "(context.Context).Done"
 var purePrefixes = []string{
 	"strings.", "strconv.", "fmt.Sprint", "path.", "bytes.", "unicode.", "unicode/utf8.", "sort.Search", "math.", "math/bits.",
 	"hash/crc32.Checksum", "hash/crc64.Checksum", "hash/adler32.Checksum", "crypto/sha256.Sum", "crypto/sha1.Sum", "crypto/md5.Sum",
-	"crypto/sha512.Sum", "context.", "(context.Context).", "errors.Is", "errors.As", "(*net/http.Request).Context",
+	"crypto/sha512.Sum", "(embed.FS).ReadFile", "context.", "(context.Context).", "errors.Is", "errors.As", "(*net/http.Request).Context",
 	"(*testing.common).Context", "(testing.TB).Context", "len", "cap", "min", "max",
 }
 
@@ -108,7 +108,7 @@ func (x *exec) known(s *state, c *call, obj *types.Func) []*state {
 
 // cleanup registers fn to run after the function's own defers, as testing's Cleanup does.
 func (x *exec) cleanup(s *state, c *call, fn *term.Term) {
-	x.escape(s, fn, nil, c.site, summary.InCleanup, false)
+	x.escape(s, c, fn, nil, summary.InCleanup, false)
 	x.fresh(s, c, "cleanup")
 }
 

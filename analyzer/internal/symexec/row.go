@@ -3,6 +3,7 @@ package symexec
 import (
 	"cmp"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,6 +151,10 @@ func (x *exec) statementArgs(s *state, args []*term.Term, i int) []*term.Term {
 		}
 		out = append(out, a)
 	}
+	out = slices.DeleteFunc(out, func(a *term.Term) bool {
+		row, ok := client.TypeOf(a.Type)
+		return ok && row.Role == client.SendOption
+	})
 	return x.named(s, out)
 }
 
@@ -554,7 +559,7 @@ func (x *exec) queue(s *state, c *call, o *operands) {
 	}
 	q := term.New(term.Stmt, "", c.site, "", append([]*term.Term{term.Nil()}, slots...)...)
 	s.mem[loc.Key()] = summary.Store{Loc: loc, Val: term.New(term.Batch, "", "", "", append(append([]*term.Term(nil), have...), q)...)}
-	x.fresh(s, c, "queue")
+	x.results1(s, c, term.New(term.Sent, "", c.site, "")) // through which the item's answer may be read
 }
 
 // runBatch sends the statements of a batch.
@@ -571,7 +576,7 @@ func (x *exec) runBatch(s *state, c *call, o *operands) {
 		if m, ok := s.mem[loc.Key()]; ok && m.Val.Op == term.Batch {
 			for i, q := range m.Val.Args {
 				e.Batch = append(e.Batch, &summary.Effect{Op: summary.Send, Site: c.site + "q" + strconv.Itoa(i), Steps: e.Steps,
-					Handle: handle, Ctx: ctx, Text: q, Answer: client.Rows, Made: sent})
+					Handle: handle, Ctx: ctx, Text: q, Answer: client.Rows, Made: term.New(term.Sent, "", q.Site, ""), Fn: sent})
 			}
 		}
 	}
@@ -611,9 +616,10 @@ func (x *exec) read(s *state, c *call, o *operands) {
 	case client.ReadNext:
 		v = term.New(term.HasRow, "", c.site, "bool", from) // each call may say otherwise
 	case client.ReadAll:
-		all := term.New(term.Answer, "-1", "", "", from)
-		x.run.Consumed[all.Key()] = all
-		v = all
+		v = term.New(term.Answer, "-1", "", "", from)
+		if !x.givesHandle(c) { // a function argument gets the rows
+			x.run.Consumed[v.Key()] = v
+		}
 	case client.ReadItem:
 		v = from
 	}

@@ -52,8 +52,8 @@ func consumedOutside(t *term.Term) bool {
 		x = x.Args[0]
 	}
 	r := x.Root()
-	return r.Op == term.Free || r.Op == term.Param && (x == r || x.Op == term.HasRow || x.Op == term.Count || x.Op == term.Answer) ||
-		x.Has(func(t *term.Term) bool { return t.Op == term.Answer && symbolic(t.Args[0]) })
+	return r.Op == term.Free || r.Op == term.Param && (x == r || x.Op == term.Field) || answersOf(x) && symbolic(x) ||
+		x.Has(func(t *term.Term) bool { return t.Op == term.Call && t.Str == "invoke" })
 }
 
 func outcomeOf(p *Path) *summary.Outcome {
