@@ -44,7 +44,7 @@ var mariadbSpec = spec{
 	users: []string{"mysql"},
 	ports: 1,
 	stop:  syscall.SIGKILL,
-	prepare: func(f folder) error {
+	prepare: func(ws *workspace, f folder) error {
 		bin, err := mariadbInstall.find()
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ var mariadbSpec = spec{
 		if err := os.WriteFile(f.join("init.sql"), []byte(statements), 0o644); err != nil {
 			return err
 		}
-		return f.run(bin, "--no-defaults", "--datadir="+f.join("data"), "--skip-test-db",
+		return f.run(ws, bin, "--no-defaults", "--datadir="+f.join("data"), "--skip-test-db",
 			"--auth-root-authentication-method=normal")
 	},
 	command: func(f folder, ports []int) ([]string, error) {

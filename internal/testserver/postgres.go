@@ -60,12 +60,12 @@ var postgresSpec = spec{
 	// The immediate shutdown: the server process ends its children, which are in groups of their
 	// own, and then itself (PostgreSQL manual, Shutting Down the Server).
 	stop: syscall.SIGQUIT,
-	prepare: func(f folder) error {
+	prepare: func(ws *workspace, f folder) error {
 		bin, err := initdb.find()
 		if err != nil {
 			return err
 		}
-		return f.run(bin, "-D", f.join("data"), "-U", postgresUser, "-A", "trust",
+		return f.run(ws, bin, "-D", f.join("data"), "-U", postgresUser, "-A", "trust",
 			"--no-sync", "--no-locale", "-E", "UTF8")
 	},
 	command: func(f folder, ports []int) ([]string, error) {

@@ -43,7 +43,7 @@ type spec struct {
 	stop syscall.Signal
 
 	// prepare makes the server's data once; nil when there is nothing to make.
-	prepare func(f folder) error
+	prepare func(ws *workspace, f folder) error
 
 	// command returns the server's command line for these ports.
 	command func(f folder, ports []int) ([]string, error)
@@ -87,7 +87,7 @@ func launch(s spec) (*server, error) {
 
 func launchIn(ws *workspace, s spec, f folder) (*server, error) {
 	if s.prepare != nil {
-		if err := s.prepare(f); err != nil {
+		if err := s.prepare(ws, f); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +154,9 @@ type process struct {
 	endOnce sync.Once
 }
 
-// start runs a server in the background with its output in a log file.
+// start runs a program in the background, with its output in the file log of the folder. Everything
+// that runs is noted for the watchdog: a program that makes a server's data would go on writing into
+// the folder while it is removed.
 func start(ws *workspace, f folder, stop syscall.Signal, argv []string) (*process, error) {
 	log, err := os.Create(f.join("log"))
 	if err != nil {
@@ -163,7 +165,6 @@ func start(ws *workspace, f folder, stop syscall.Signal, argv []string) (*proces
 	defer log.Close()
 	cmd := f.command(argv)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr.Setpgid = true
 	dieWithParent(cmd.SysProcAttr, stop)
 	if err := onSteadyThread(cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
@@ -182,14 +183,34 @@ func start(ws *workspace, f folder, stop syscall.Signal, argv []string) (*proces
 	return p, nil
 }
 
+// run runs a program to its end.
+func (f folder) run(ws *workspace, argv ...string) error {
+	p, err := start(ws, f, syscall.SIGKILL, argv)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		err = p.err
+	case <-time.After(readyTimeout):
+		p.end()
+		err = fmt.Errorf("not done within %v", readyTimeout)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, p.logTail())
+	}
+	return nil
+}
+
 // signalNames are the names that the shell's kill takes.
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGKILL: "KILL",
 	syscall.SIGQUIT: "QUIT",
 }
 
-// command prepares a program that runs as the folder's user, in the folder, with an environment
-// that holds nothing of the caller's: PGHOST, ETCD_NAME and the like would change the server.
+// command prepares a program that runs as the folder's user, in the folder and in a process group of
+// its own, with an environment that holds nothing of the caller's: PGHOST, ETCD_NAME and the like
+// would change the server.
 func (f folder) command(argv []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = f.path
@@ -197,17 +218,8 @@ func (f folder) command(argv []string) *exec.Cmd {
 		"PATH=" + searchPath(),
 		"HOME=" + f.path, "TMPDIR=" + f.path, "LC_ALL=C", "TZ=UTC",
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: f.user}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: f.user, Setpgid: true}
 	return cmd
-}
-
-// run runs a program to its end, as the folder's user.
-func (f folder) run(argv ...string) error {
-	cmd := f.command(argv)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
-	}
-	return nil
 }
 
 // errExited is the error of a server that ends instead of answering.

@@ -376,21 +376,57 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Parallel()
 			root, ports := runChild(t, end)
 			// After Main everything is gone already; after the others it goes soon.
-			deadline := time.Now().Add(time.Minute)
+			patience := time.Minute
 			if end == "main" {
-				deadline = time.Now()
+				patience = 0
 			}
-			for {
-				left := leftovers(root, ports)
-				if len(left) == 0 {
-					return
-				}
-				if !time.Now().Before(deadline) {
-					t.Fatalf("still there: %v", left)
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
+			awaitNothing(t, root, ports, patience)
 		})
+	}
+}
+
+// A program that makes a server's data is stopped with the tests, and leaves nothing either.
+func TestNothingIsLeftOfAStartThatIsCutShort(t *testing.T) {
+	if os.Getenv(endVariable) != "" {
+		go func() {
+			ws, err := openWorkspace()
+			for err == nil {
+				if found, _ := filepath.Glob(filepath.Join(ws.root, "mariadb-*", "data", "*")); len(found) > 0 {
+					fmt.Println("root", ws.root)
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		MariaDB(t)
+		t.Fatal("the server was ready before its data was seen")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsLeftOfAStartThatIsCutShort$")
+	cmd.Env = append(os.Environ(), endVariable+"=cut")
+	out, _ := cmd.CombinedOutput() // it is killed
+	var root string
+	if n, _ := fmt.Sscanf(string(out), "root %s", &root); n != 1 {
+		t.Fatalf("child: %s", out)
+	}
+	awaitNothing(t, root, nil, time.Minute)
+	// A writer that lives on would make the folder anew or have kept it.
+	time.Sleep(200 * time.Millisecond)
+	awaitNothing(t, root, nil, 0)
+}
+
+// awaitNothing fails the test if something is left of a child's servers after the time given.
+func awaitNothing(t *testing.T, root string, ports map[string]int, patience time.Duration) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		left := leftovers(root, ports)
+		if len(left) == 0 {
+			return
+		}
+		if !time.Now().Before(deadline) {
+			t.Fatalf("still there: %v", left)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // workspace is the temporary folder of this test binary, and the process that removes it.
 //
-//	pids/<pid>   a running server; the content is the name of the signal that stops it
+//	pids/<pid>   a running process group; the content is the name of the signal that stops it
 //	<server>.*/  a server's own folder
 type workspace struct {
 	root string
@@ -29,7 +29,8 @@ type workspace struct {
 // watchdogScript waits for the end of its input, stops the servers that are still noted in
 // $1/pids, and removes the folder $1. A server gets 10 s to stop. A zombie counts as stopped, since
 // in a container the first process may never collect the orphans, but only once it has no other
-// thread: until then its sockets and files are open.
+// thread: until then its sockets and files are open. What else is in its group may write for a
+// moment longer, and then the folder is not empty when it is to be removed.
 const watchdogScript = `
 cat >/dev/null
 running() {
@@ -51,7 +52,11 @@ for note in "$1"/pids/*; do
 	done
 	[ -e "$note" ] && kill -s KILL -- "-${note##*/}" 2>/dev/null
 done
-rm -rf -- "$1"
+tries=0
+until rm -rf -- "$1" 2>/dev/null || [ $tries -ge 200 ]; do
+	sleep 0.05
+	tries=$((tries + 1))
+done
 `
 
 // theWorkspace is made on first use, so that a test binary that needs no server makes nothing.
