@@ -162,10 +162,10 @@ func makesContext(sig *types.Signature) bool {
 	return hasContext(sig.Params()) && hasContext(sig.Results())
 }
 
-// detachers are the functions that make a context which nobody cancels.
-var detachers = map[string]bool{"Background": true, "TODO": true, "WithoutCancel": true}
+// detachers are the functions that decide who can cancel a context.
+var detachers = map[string]bool{"Background": true, "TODO": true, "WithoutCancel": true, "WithTimeout": true, "WithCancel": true, "WithDeadline": true}
 
-// detaches reports whether a body may make a context that its caller does not cancel.
+// detaches reports whether a body may make a context with another life than its caller's.
 func detaches(body ast.Node, info *types.Info) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {

@@ -86,7 +86,7 @@ func run(pass *analysis.Pass) (any, error) {
 			if run == nil {
 				return
 			}
-			found = append(found, lockstate.Judge(&provenance.Reader{Fields: w.fields()}, run, lockstate.Options{Pooler: w.pooler}))
+			found = append(found, lockstate.Judge(&provenance.Reader{Fields: w.fields()}, run, lockstate.Options{Pooler: w.pooler, Bounded: w.bounded}))
 			w.Summary(fn)
 		})
 	}

@@ -183,9 +183,7 @@ func embedName(doc *ast.CommentGroup) string {
 	for _, c := range doc.List {
 		if arg, ok := strings.CutPrefix(c.Text, "//go:embed "); ok {
 			arg = strings.TrimSpace(arg)
-			if !strings.ContainsAny(arg, " *?[") {
-				return strings.Trim(arg, "\"`")
-			}
+			return strings.Trim(arg, "\"`")
 		}
 	}
 	return ""
@@ -196,8 +194,9 @@ func (w *world) embed(id *ast.Ident, file string) {
 	if !ok || w.pass.ReadFile == nil {
 		return
 	}
-	if _, ok := v.Type().Underlying().(*types.Struct); ok {
-		return // embed.FS
+	if _, ok := v.Type().Underlying().(*types.Struct); ok { // embed.FS
+		w.textGlobals[v.Pkg().Path()+"."+v.Name()] = true
+		return
 	}
 	data, err := w.pass.ReadFile(file)
 	if err != nil { // drivers give the files that the go command calls Go's or others, not embedded ones

@@ -46,6 +46,8 @@ type world struct {
 	textGlobals map[string]bool
 	active      map[*ssa.Function]bool
 	poolerDSN   int8
+	// timeout is 1 when a configuration in the package sets lock_timeout, -1 when none does.
+	timeout int8
 }
 
 func newWorld(pass *analysis.Pass) *world {
@@ -176,6 +178,9 @@ func (w *world) Note(fn *types.Func) { w.externals[fn.FullName()] = fn }
 func (w *world) Global(name string) *term.Term {
 	if t, ok := w.globals[name]; ok {
 		return t
+	}
+	if strings.HasSuffix(name, ".init$guard") {
+		return term.Bool(false) // initialisation runs once
 	}
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 {
@@ -322,9 +327,15 @@ func (w *world) forwarded(fn *types.Func) *term.Term {
 	}
 	for _, o := range s.Outcomes {
 		for _, e := range o.Effects {
-			if h := e.Handle; e.Op == summary.Send && h != nil && h.Op == term.Load && h.Args[0].Op == term.FieldPtr &&
-				h.Args[0].Args[0].Op == term.Param && h.Args[0].Args[0].Str == "0" {
-				return h.Args[0]
+			h := e.Handle
+			if e.Op != summary.Send || h == nil {
+				continue
+			}
+			if h.Op == term.Load {
+				h = h.Args[0]
+			}
+			if (h.Op == term.FieldPtr || h.Op == term.Field) && h.Args[0].Op == term.Param && h.Args[0].Str == "0" {
+				return h
 			}
 		}
 	}
@@ -377,6 +388,32 @@ func dsnOf(t *term.Term) *term.Term {
 		t = t.Args[len(t.Args)-1]
 	}
 	return t
+}
+
+// bounded reports whether the server is told a lock_timeout where connections are configured.
+func (w *world) bounded(origin *term.Term) bool {
+	if origin != nil {
+		if s, ok := dsnOf(origin).StrVal(); ok && strings.Contains(s, "lock_timeout") {
+			return true
+		}
+	}
+	if origin == nil || !strings.Contains(origin.Str, "Config") && !strings.Contains(origin.Str, "OpenDB") {
+		return false
+	}
+	if w.timeout == 0 {
+		w.timeout = -1
+		for _, f := range w.pass.Files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if ix, ok := n.(*ast.IndexExpr); ok {
+					if lit, ok := ix.Index.(*ast.BasicLit); ok && strings.Trim(lit.Value, "\"`") == "lock_timeout" {
+						w.timeout = 1 // RuntimeParams["lock_timeout"] = …
+					}
+				}
+				return true
+			})
+		}
+	}
+	return w.timeout > 0
 }
 
 // poolerSigns are parts of connection strings that name a transaction pooler.

@@ -7,6 +7,7 @@ package lockstate
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
@@ -85,6 +86,8 @@ const (
 type Options struct {
 	// Pooler reports whether a handle made from this data source goes through a transaction pooler.
 	Pooler func(origin *term.Term) bool
+	// Bounded reports whether connections of this origin are configured with a lock_timeout.
+	Bounded func(origin *term.Term) bool
 }
 
 // Judge replays the paths of one function.
@@ -391,21 +394,50 @@ func (j *judge) forgotten(w *world, l *lock, p *symexec.Path) bool {
 	if s == nil || s.ended != client.NoEnding || s.maybe || s.given || s.detached || l.ambig {
 		return false
 	}
-	if k, ok := symexec.MadeKind(s.term); !ok || k != client.Conn {
+	if k, _ := symexec.MadeKind(s.term); k != client.Conn || !provenance.Owned(s.term) {
 		return false
 	}
-	in := func(t *term.Term) bool { return t.Key() == l.session }
+	if strings.Contains(s.term.Site, "/") && !inView(p, l.session) {
+		return false // a helper took it and did not hand it over: that is the helper's affair
+	}
+	in := holders(p, l.session)
+	for _, st := range p.Stores {
+		// Kept in a slice, a map or outside: what becomes of that is not followed.
+		if (st.Loc.Op == term.ElemPtr || st.Loc.Root().Op != term.Cell) && reaches(p, st.Val, in, map[string]bool{}) {
+			return false
+		}
+	}
 	for _, r := range p.Results {
 		if reaches(p, r, in, map[string]bool{}) {
 			return false
 		}
 	}
+	return true
+}
+
+// inView reports whether some memory of the path holds the session.
+func inView(p *symexec.Path, session string) bool {
 	for _, st := range p.Stores {
-		if st.Loc.Root().Op != term.Cell && reaches(p, st.Val, in, map[string]bool{}) {
-			return false
+		if st.Val.Has(func(t *term.Term) bool { return t.Key() == session }) {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// holders is true of a session and of the structs made on the path that have it in a field.
+func holders(p *symexec.Path, session string) func(*term.Term) bool {
+	keys := map[string]bool{session: true}
+	in := func(t *term.Term) bool { return keys[t.Key()] }
+	for changed := true; changed; {
+		changed = false
+		for _, st := range p.Stores {
+			if st.Loc.Op == term.FieldPtr && st.Loc.Args[0].Op == term.Cell && !keys[st.Loc.Args[0].Key()] && st.Val.Has(in) {
+				keys[st.Loc.Args[0].Key()], changed = true, true
+			}
+		}
+	}
+	return in
 }
 
 // reaches reports whether v, or memory that it points into, holds something of which in is true.
@@ -436,6 +468,10 @@ func holds(t *term.Term, in func(*term.Term) bool) bool {
 	switch t.Op {
 	case term.ErrOf, term.Answer, term.HasRow, term.Count:
 		return false
+	case term.FieldPtr, term.Field:
+		if t.Str == "Err" {
+			return false
+		}
 	}
 	for _, a := range t.Args {
 		if holds(a, in) {

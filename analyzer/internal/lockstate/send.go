@@ -278,8 +278,15 @@ func (j *judge) unbounded(c *sending, call *sqltext.Call) bool {
 			}
 		}
 	}
-	if c.s.bounded {
+	origin := j.r.Origin(c.s.term)
+	if c.kind == client.Pool || c.kind == client.Session {
+		origin = c.s.term
+	}
+	if c.s.bounded || j.opt.Bounded != nil && j.opt.Bounded(origin) {
 		return false
+	}
+	if c.e.Ctx == nil && c.kind == client.Unknown {
+		return false // a handle given here may carry a context
 	}
 	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
 	return ctx.Kind == provenance.ContextNone || (ctx.Kind == provenance.Detached || ctx.Kind == provenance.Cancellable) && !ctx.Deadline

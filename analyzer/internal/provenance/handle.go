@@ -1,6 +1,8 @@
 package provenance
 
 import (
+	"strings"
+
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -181,5 +183,8 @@ func (r *Reader) Origin(session *term.Term) *term.Term {
 // Owned reports whether the session was opened in view: everything done on it is known.
 func Owned(session *term.Term) bool {
 	_, ok := symexec.MadeKind(session)
-	return ok
+	return ok && !strings.HasPrefix(session.Site, Kept)
 }
+
+// Kept begins the sites of handles that were made elsewhere and found in a field.
+const Kept = "kept:"

@@ -163,6 +163,13 @@ func (r *Reader) statement(t *term.Term, depth int) []Text {
 	if raw := by["raw"]; len(raw) > 0 {
 		return r.withArgs(r.texts(raw[0].Args[0], depth), raw[0].Args[1:])
 	}
+	if len(by["from"]) == 0 && len(by["where"])+len(by["order"]) > 0 {
+		// The table is the model's.
+		by["from"] = []*term.Term{term.New(term.Slot, "from", "", "", term.Str("_"))}
+		if len(by["select"]) == 0 {
+			by["select"] = []*term.Term{term.New(term.Slot, "select", "", "", term.Str("*"))}
+		}
+	}
 	out := []Text{{SQL: sqltext.Const("")}}
 	for _, c := range clauses {
 		for i, s := range by[c.slot] {

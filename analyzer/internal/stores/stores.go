@@ -439,6 +439,27 @@ func rowOf(fn *ssa.Function) *client.Method {
 	return client.Of(obj)
 }
 
+// oneConn reports whether a pool's configuration is given MaxConns 1.
+func oneConn(cfg ssa.Value) bool {
+	if cfg.Referrers() == nil {
+		return false
+	}
+	for _, r := range *cfg.Referrers() {
+		fa, ok := r.(*ssa.FieldAddr)
+		if !ok || fa.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct).Field(fa.Field).Name() != "MaxConns" {
+			continue
+		}
+		for _, u := range *fa.Referrers() {
+			if st, ok := u.(*ssa.Store); ok {
+				if k, ok := st.Val.(*ssa.Const); ok && k.Value != nil && k.Value.ExactString() == "1" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // called is result i of a call.
 func (ix *Index) called(c *ssa.Call, i, depth int, typ string) *term.Term {
 	opaque := term.Unknown("call", typ)
@@ -502,9 +523,13 @@ func (ix *Index) catalogued(c *ssa.Call, m *client.Method, fn *ssa.Function, dep
 	case client.Derive:
 		name := fn.Object().(*types.Func).FullName() + "#" + strconv.Itoa(int(m.To))
 		if recv == nil {
-			return term.New(term.Call, name, c.Name(), typ)
+			return term.New(term.Call, name, "kept:"+c.Name(), typ)
 		}
-		return term.New(term.Call, name, c.Name(), typ, recv)
+		made := term.New(term.Call, name, "kept:"+c.Name(), typ, recv)
+		if m.To == client.Pool && m.DSN >= 0 && m.DSN < len(args) && oneConn(args[m.DSN]) {
+			return term.New(term.Call, "capped", "", typ, made)
+		}
+		return made
 	case client.Build:
 		if text := at(m.SQL); text != nil && recv != nil {
 			return term.New(term.Stmt, "", "", typ, recv, term.New(term.Slot, "raw", "", "", text))

@@ -1,6 +1,8 @@
 package symexec
 
 import (
+	"strconv"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
@@ -118,10 +120,7 @@ func (x *exec) outcome(s *state, c *call, o *summary.Outcome, args, frees []*ter
 		if !x.presuppose(s, b, o.Facts) {
 			continue
 		}
-		for _, st := range o.Stores {
-			loc, val := b.term(st.Loc), b.term(st.Val)
-			x.store(s, loc, val, c.site)
-		}
+		x.stores(s, b, o.Stores)
 		if o.Exits {
 			s.exits = true
 			x.end(s, nil)
@@ -131,6 +130,21 @@ func (x *exec) outcome(s *state, c *call, o *summary.Outcome, args, frees []*ter
 		outs = append(outs, s)
 	}
 	return outs
+}
+
+// stores does what an outcome stores: all of it before function values among it are looked at, as
+// one place may lead to another.
+func (x *exec) stores(s *state, b *binding, stores []summary.Store) {
+	locs, vals := make([]*term.Term, len(stores)), make([]*term.Term, len(stores))
+	for i, st := range stores {
+		locs[i], vals[i] = b.term(st.Loc), b.term(st.Val)
+	}
+	for i := range locs {
+		s.store(locs[i], vals[i])
+	}
+	for i := range locs {
+		x.left(s, locs[i], vals[i], b.site+"s"+strconv.Itoa(i))
+	}
 }
 
 // presuppose assumes an outcome's facts; false when they cannot hold.
@@ -231,7 +245,11 @@ func (x *exec) inner(s *state, h *term.Term) *term.Term {
 		if !ok {
 			return h
 		}
-		h = s.load(term.New(term.FieldPtr, field, "", h.Type, h), typ, nil)
+		if h.Op == term.Load || h.Op == term.Field { // a struct by value
+			h = s.field(h, field, typ)
+		} else {
+			h = s.load(term.New(term.FieldPtr, field, "", h.Type, h), typ, nil)
+		}
 	}
 	return h
 }

@@ -1,6 +1,7 @@
 package symexec
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
@@ -85,10 +86,13 @@ func (s *state) evalNormal(c *term.Term) tri {
 	if f, ok := s.facts[c.Key()]; ok {
 		return of(f.Val)
 	}
-	if c.Op != term.Bin || c.Str != "==" {
+	if c.Op != term.Bin {
 		return unknown
 	}
 	a, b := c.Args[0], c.Args[1]
+	if c.Str != "==" {
+		return compare(c.Str, a, b)
+	}
 	if a.Op == term.Const && b.Op == term.Const {
 		return of(a.Str == b.Str)
 	}
@@ -97,6 +101,27 @@ func (s *state) evalNormal(c *term.Term) tri {
 	}
 	if b.IsNil() && s.nonNil(a) {
 		return no
+	}
+	return unknown
+}
+
+// compare says whether a op b holds for two small integer constants.
+func compare(op string, a, b *term.Term) tri {
+	m, ok := a.IntVal()
+	n, ok2 := b.IntVal()
+	if !ok || !ok2 {
+		return unknown
+	}
+	x, err := strconv.Atoi(m)
+	y, err2 := strconv.Atoi(n)
+	if err != nil || err2 != nil {
+		return unknown
+	}
+	switch op {
+	case "<":
+		return of(x < y)
+	case ">":
+		return of(x > y)
 	}
 	return unknown
 }

@@ -160,7 +160,10 @@ func (x *exec) part(s *state, ptr *term.Term, typ string) *term.Term {
 func embedsHandle(outer, inner string) bool {
 	o, ok := client.TypeOf(outer)
 	i, ok2 := client.TypeOf(inner)
-	return ok && ok2 && o.Role == client.Handle && i.Role == client.Handle && o.Kind != client.Unknown && i.Kind == o.Kind
+	if !ok || !ok2 || o.Role != i.Role {
+		return false
+	}
+	return o.Role == client.Statement || o.Role == client.Handle && o.Kind != client.Unknown && i.Kind == o.Kind
 }
 
 func (x *exec) unop(s *state, in *ssa.UnOp, typ, site string) *term.Term {
@@ -310,6 +313,9 @@ func (x *exec) closure(s *state, in *ssa.MakeClosure) *term.Term {
 	}
 	if fn.Parent() == nil && len(binds) == 1 && fn.Object() != nil { // x.Method as a value
 		if m, ok := fn.Object().(*types.Func); ok {
+			if binds[0].Op == term.Sent { // row.Scan as a value: who calls it reads the answer
+				x.consume(s, binds[0])
+			}
 			return term.New(term.Bound, m.FullName(), "", "", binds[0])
 		}
 	}
@@ -324,7 +330,7 @@ func (x *exec) selection(s *state, in *ssa.Select, site string) *term.Term {
 			chans[i] = x.val(s, st.Chan)
 			tuple = append(tuple, term.Unknown(site+"r"+strconv.Itoa(i), ""))
 		} else {
-			x.consume(s, x.val(s, st.Send))
+			x.passed(s, &call{site: site, pos: in.Pos()}, x.val(s, st.Send), false)
 		}
 	}
 	x.sels["select "+site] = chans
@@ -334,20 +340,35 @@ func (x *exec) selection(s *state, in *ssa.Select, site string) *term.Term {
 
 // store puts val at ptr; what leaves the function that way has been looked at or handed out.
 func (x *exec) store(s *state, ptr, val *term.Term, site string) {
+	x.left(s, ptr, val, site)
+	s.store(ptr, val)
+}
+
+// left notes what follows from val being at ptr.
+func (x *exec) left(s *state, ptr, val *term.Term, site string) {
 	if ptr.Root().Op != term.Cell {
 		x.consume(s, val)
 	}
 	if ptr.Op == term.FieldPtr || ptr.Op == term.ElemPtr && ptr.Args[0].Op != term.Cell || ptr.Op == term.Global {
 		x.kept(s, val, site)
 	}
-	s.store(ptr, val)
 }
 
 // kept notes function values that are put where something else will find and call them.
 func (x *exec) kept(s *state, val *term.Term, site string) {
-	switch val.Op {
-	case term.Closure, term.Bound:
+	switch {
+	case val.Op == term.Closure || val.Op == term.Bound:
 		x.escape(s, &call{site: site}, val, nil, summary.InReturned, true)
+	case val.Op == term.Call && val.Str == "append":
+		for i, a := range val.Args {
+			x.kept(s, a, site+"."+strconv.Itoa(i))
+		}
+	case val.Op == term.Cell:
+		if elems, known := elementsOf(s, val); known {
+			for i, e := range elems {
+				x.kept(s, e, site+"."+strconv.Itoa(i))
+			}
+		}
 	}
 }
 

@@ -86,6 +86,11 @@ func (x *exec) known(s *state, c *call, obj *types.Func) []*state {
 		return []*state{s}
 	}
 	switch {
+	case name == "(context.Context).Err" || name == "context.Cause":
+		if !s.isDone(c.args[0]) {
+			return nil
+		}
+		x.ret(s, c, []*term.Term{term.New(term.Call, "errors.New", c.site, "error")})
 	case wrappers[name] && len(c.args) == 1:
 		x.ret(s, c, c.args)
 	case cleanups[name] && len(c.args) > 0:

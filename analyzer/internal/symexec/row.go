@@ -91,7 +91,7 @@ func (x *exec) row(s *state, c *call, m *client.Method, obj *types.Func) []*stat
 	case client.RunBatch:
 		x.runBatch(s, c, o)
 	case client.Read:
-		x.read(s, c, o)
+		return x.read(s, c, o)
 	case client.Text:
 		x.fragment(s, c, o)
 	case client.Dests:
@@ -275,10 +275,26 @@ func (x *exec) send(s *state, c *call, o *operands) {
 	if e.Text.Op == term.Stmt && e.Ctx == nil {
 		_, e.Ctx = detach(e.Text.Args[0])
 	}
+	if name, ok := e.Text.StrVal(); ok { // the name of a statement that was prepared on this handle
+		if p, ok := s.mem[prepared(handle, name).Key()]; ok {
+			e.Text = loose(p.Val)
+		}
+	}
 	sent := term.New(term.Sent, "", c.site, "")
 	e.Made = sent
 	s.emit(e)
 	x.answer(s, c, o, sent)
+}
+
+// prepared is where a handle keeps the statement prepared under a name.
+func prepared(handle *term.Term, name string) *term.Term {
+	for handle != nil && handle.Op == term.As {
+		handle = handle.Args[0]
+	}
+	if handle == nil {
+		handle = term.Nil()
+	}
+	return term.New(term.ElemPtr, "prepared "+name, "", "", handle)
 }
 
 // extend adds clauses to a statement, or begins one on a handle.
@@ -379,6 +395,12 @@ func (x *exec) build(s *state, c *call, o *operands) {
 		base = term.New(term.WithCtx, "", "", base.Type, base, ctx)
 	}
 	st := extend(base, slots)
+	if as := o.at(o.m.As); as != nil {
+		if name, ok := as.StrVal(); ok {
+			loc := prepared(base, name)
+			s.mem[loc.Key()] = summary.Store{Loc: loc, Val: st}
+		}
+	}
 	x.results1(s, c, term.New(term.Stmt, "", c.site, x.resultType(c, 0), st.Args...))
 }
 
@@ -412,6 +434,9 @@ func (x *exec) derive(s *state, c *call, o *operands, obj *types.Func) {
 	if a := o.at(o.m.Ctx); a != nil {
 		ctx = a
 	}
+	if o.m.To == client.Pool && base != nil && single(s, base) {
+		defer s.emit(&summary.Effect{Op: summary.Cap, Site: c.site + "c", Steps: x.step(c), Handle: made})
+	}
 	if base != nil && !x.givesHandle(c) { // the receiver itself changes: xorm's Session.Begin
 		made = base
 	}
@@ -421,6 +446,15 @@ func (x *exec) derive(s *state, c *call, o *operands, obj *types.Func) {
 		return
 	}
 	x.results1(s, c, made)
+}
+
+// single reports whether a pool's configuration allows it one connection: pgxpool's MaxConns.
+func single(s *state, dsn *term.Term) bool {
+	if t, ok := dsn.StrVal(); ok {
+		return strings.Contains(t, "pool_max_conns=1") && !strings.Contains(t, "pool_max_conns=1"+"0")
+	}
+	e, ok := s.mem[term.New(term.FieldPtr, "MaxConns", "", "", dsn).Key()]
+	return ok && e.Val.Str == "i:1"
 }
 
 // givesHandle reports whether a call has a result that is not an error.
@@ -596,7 +630,7 @@ func errName(r client.Reading) string {
 }
 
 // read reads an answer.
-func (x *exec) read(s *state, c *call, o *operands) {
+func (x *exec) read(s *state, c *call, o *operands) []*state {
 	from := o.recv
 	if o.m.Handle != client.NoArg {
 		from = o.at(o.m.Handle)
@@ -637,4 +671,10 @@ func (x *exec) read(s *state, c *call, o *operands) {
 		}
 	}
 	x.ret(s, c, res)
+	if fn := o.at(o.m.Fn); fn != nil && o.m.Read == client.ReadScan { // pgx.ForEachRow calls it for each row
+		if sum, all, frees := x.target(fn, nil); sum != nil {
+			return x.apply(s, &call{site: c.site + "f", pos: c.pos, name: c.name, lexical: x.inside(fn)}, sum, all, frees)
+		}
+	}
+	return []*state{s}
 }

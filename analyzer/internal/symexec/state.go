@@ -94,6 +94,16 @@ func (s *state) emit(e *summary.Effect) {
 	s.trace = n
 }
 
+// isDone reports whether the context is done on this path.
+func (s *state) isDone(ctx *term.Term) bool {
+	for n := s.trace; n != nil; n = n.parent {
+		if n.effect.Op == summary.Done && term.Equal(n.effect.Ctx, ctx) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *state) effects() []*summary.Effect {
 	if s.trace == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 // Bounds on what a summary carries.
 const (
-	maxStores   = 24
+	maxStores   = 48
 	maxConsumes = 64
 	maxFactSize = 24
 	// quietOutcomes is how many outcomes a function without effects may keep.
@@ -52,8 +52,17 @@ func consumedOutside(t *term.Term) bool {
 		x = x.Args[0]
 	}
 	r := x.Root()
-	return r.Op == term.Free || r.Op == term.Param && (x == r || x.Op == term.Field) || answersOf(x) && symbolic(x) ||
+	return r.Op == term.Free || r.Op == term.Param && (x == r || x.Op == term.Field || ofParam(x)) || answersOf(x) && symbolic(x) ||
 		x.Has(func(t *term.Term) bool { return t.Op == term.Call && t.Str == "invoke" })
+}
+
+// ofParam reports whether x is what a parameter points to, or a field of that.
+func ofParam(x *term.Term) bool {
+	if x.Op != term.Load {
+		return false
+	}
+	p := x.Args[0]
+	return p.Op == term.Param || p.Op == term.FieldPtr && p.Args[0].Op == term.Param
 }
 
 func outcomeOf(p *Path) *summary.Outcome {

@@ -28,6 +28,7 @@ const imports = `package p
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log"
@@ -40,6 +41,7 @@ import (
 var (
 	_ context.Context
 	_ *sql.DB
+	_ driver.Conn
 	_ = errors.New
 	_ fmt.Stringer
 	_ *log.Logger
@@ -54,6 +56,7 @@ var (
 // world is one package whose functions are all followed.
 type world struct {
 	pkg  *ssa.Package
+	fns  map[string]*ssa.Function
 	sums map[*ssa.Function]*summary.Summary
 	busy map[*ssa.Function]bool
 }
@@ -68,7 +71,13 @@ func build(t *testing.T, body string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{pkg: pkg, sums: map[*ssa.Function]*summary.Summary{}, busy: map[*ssa.Function]bool{}}
+	w := &world{pkg: pkg, fns: map[string]*ssa.Function{}, sums: map[*ssa.Function]*summary.Summary{}, busy: map[*ssa.Function]bool{}}
+	for fn := range ssautil.AllFunctions(pkg.Prog) {
+		if fn.Pkg == pkg && fn.Synthetic == "" {
+			w.fns[FuncKey(fn)] = fn
+		}
+	}
+	return w
 }
 
 func (w *world) Summary(fn *ssa.Function) *summary.Summary {
@@ -82,10 +91,8 @@ func (w *world) Summary(fn *ssa.Function) *summary.Summary {
 }
 
 func (w *world) Closure(key string) *summary.Summary {
-	for fn := range ssautil.AllFunctions(w.pkg.Prog) {
-		if fn.Pkg == w.pkg && fn.Synthetic == "" && FuncKey(fn) == key {
-			return w.Summary(fn)
-		}
+	if fn := w.fns[key]; fn != nil {
+		return w.Summary(fn)
 	}
 	return nil
 }
@@ -94,6 +101,8 @@ func (w *world) Imported(*types.Func) *summary.Summary         { return nil }
 func (w *world) Global(string) *term.Term                      { return nil }
 func (w *world) Method(string, string) *types.Func             { return nil }
 func (w *world) Implementers(types.Type, string) []*types.Func { return nil }
+func (w *world) Capped(*ssa.Parameter) bool                    { return false }
+func (w *world) Inner(string) (string, string, bool)           { return "", "", false }
 func (w *world) Func(fn *types.Func) *ssa.Function             { return w.pkg.Prog.FuncValue(fn) }
 func (w *world) Note(*types.Func)                              {}
 func (w *world) Posn(pos token.Pos) string                     { return fmt.Sprint(fset.Position(pos).Line) }
@@ -130,7 +139,7 @@ func word(e *summary.Effect) string {
 	case summary.Escape:
 		var alts []string
 		for _, a := range e.Alts {
-			alts = append(alts, tell(a))
+			alts = append(alts, tell(a.Effects))
 		}
 		s = "escape(" + strings.Join(alts, "|") + ")"
 	default:
