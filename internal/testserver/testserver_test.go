@@ -391,7 +391,7 @@ func TestNothingIsLeftOfAStartThatIsCutShort(t *testing.T) {
 		go func() {
 			ws, err := openWorkspace()
 			for err == nil {
-				if found, _ := filepath.Glob(filepath.Join(ws.root, "mariadb-*", "data", "*")); len(found) > 0 {
+				if found, _ := filepath.Glob(filepath.Join(ws.root, "mariadb-*", "data", "sys", "*")); len(found) > 0 {
 					fmt.Println("root", ws.root)
 					syscall.Kill(os.Getpid(), syscall.SIGKILL)
 				}
