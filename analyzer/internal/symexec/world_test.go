@@ -71,13 +71,19 @@ func build(t *testing.T, body string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{pkg: pkg, fns: map[string]*ssa.Function{}, sums: map[*ssa.Function]*summary.Summary{}, busy: map[*ssa.Function]bool{}}
+	w := &world{pkg: pkg, fns: map[string]*ssa.Function{}}
+	w.forget()
 	for fn := range ssautil.AllFunctions(pkg.Prog) {
 		if fn.Pkg == pkg && fn.Synthetic == "" {
 			w.fns[FuncKey(fn)] = fn
 		}
 	}
 	return w
+}
+
+// forget makes w follow its functions anew.
+func (w *world) forget() {
+	w.sums, w.busy = map[*ssa.Function]*summary.Summary{}, map[*ssa.Function]bool{}
 }
 
 func (w *world) Summary(fn *ssa.Function) *summary.Summary {
