@@ -79,22 +79,23 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	w := newWorld(pass)
 	defer w.close()
-	var found [][]*lockstate.Finding
+	var found []*lockstate.Finding
+	var places []*lockstate.Places
 	for _, fn := range w.roots() {
 		guard(pass, fn.String(), func() {
 			run := w.follow(fn)
 			if run == nil {
 				return
 			}
-			found = append(found, lockstate.Judge(&provenance.Reader{Fields: w.fields()}, run, lockstate.Options{Pooler: w.pooler, Bounded: w.bounded}))
+			f, p := lockstate.Judge(&provenance.Reader{Fields: w.fields()}, run, lockstate.Options{Pooler: w.pooler, Bounded: w.bounded})
+			found, places = append(found, f...), append(places, p)
 			w.Summary(fn)
 		})
 	}
 	// Only now does every helper's effect carry what the helper itself found out.
+	lockstate.Pair(found, append(places, w.otherPlaces()))
 	b := newBuilder(pass, w)
-	for _, f := range found {
-		b.add(f)
-	}
+	b.add(found)
 	guard(pass, "facts", func() { w.export() })
 	res.Events = b.events()
 	if debugging {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
@@ -430,4 +431,64 @@ func (w *world) closuresOf(s *summary.Summary) []NamedSummary {
 	}
 	visit(s)
 	return out
+}
+
+// otherPlaces is what the functions that send no lock text do with connections that types keep: the
+// Close of a handle that forgets to unlock.
+func (w *world) otherPlaces() *lockstate.Places {
+	at := &lockstate.Places{Pooled: map[string]bool{}, Given: map[string]bool{}}
+	for _, fn := range w.fns {
+		if w.active[fn] {
+			continue
+		}
+		for _, b := range fn.Blocks {
+			for _, in := range b.Instrs {
+				if load, ok := in.(*ssa.UnOp); ok {
+					if place := stores.Place(load.X); place != "" {
+						uses(at, place, load)
+					}
+				}
+			}
+		}
+	}
+	return at
+}
+
+// uses notes how the value loaded from a place is used.
+func uses(at *lockstate.Places, place string, v ssa.Value) {
+	if v.Referrers() == nil {
+		return
+	}
+	for _, r := range *v.Referrers() {
+		switch r := r.(type) {
+		case ssa.CallInstruction:
+			obj := calledMethod(r.Common())
+			m := (*client.Method)(nil)
+			if obj != nil {
+				m = client.Of(obj)
+			}
+			switch {
+			case m == nil:
+				at.Given[place] = true
+			case m.Effect == client.End && m.Ending == client.Return:
+				at.Pooled[place] = true
+			case m.Effect == client.End:
+				at.Given[place] = true
+			}
+		case *ssa.BinOp, *ssa.DebugRef:
+		default:
+			at.Given[place] = true
+		}
+	}
+}
+
+func calledMethod(c *ssa.CallCommon) *types.Func {
+	if c.IsInvoke() {
+		return c.Method
+	}
+	if fn := c.StaticCallee(); fn != nil {
+		obj, _ := fn.Object().(*types.Func)
+		return obj
+	}
+	return nil
 }

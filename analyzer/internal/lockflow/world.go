@@ -174,6 +174,9 @@ func (w *world) Closure(key string) *summary.Summary {
 // Note implements symexec.World.
 func (w *world) Note(fn *types.Func) { w.externals[fn.FullName()] = fn }
 
+// External implements symexec.World.
+func (w *world) External(name string) *types.Func { return w.externals[name] }
+
 // Global implements symexec.World.
 func (w *world) Global(name string) *term.Term {
 	if t, ok := w.globals[name]; ok {

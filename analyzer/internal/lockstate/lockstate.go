@@ -53,7 +53,10 @@ type Finding struct {
 	Key      provenance.Key
 	Other    *Finding
 	Getpid   bool
+	Kept     []string // acquire: the places at which the function leaves the connection
 
+	session  *term.Term
+	ambig    bool              // the text is one of several
 	effects  []*summary.Effect // the same effect as each path has it
 	ends     bool              // SessionEnds on every path so far
 	seen     bool
@@ -91,10 +94,12 @@ type Options struct {
 }
 
 // Judge replays the paths of one function.
-func Judge(r *provenance.Reader, run *symexec.Run, opt Options) []*Finding {
-	j := &judge{r: r, run: run, opt: opt, byKey: map[string]*Finding{}, parsed: map[string][]parsedText{}}
+func Judge(r *provenance.Reader, run *symexec.Run, opt Options) ([]*Finding, *Places) {
+	j := &judge{r: r, run: run, opt: opt, byKey: map[string]*Finding{}, parsed: map[string][]parsedText{},
+		at: &Places{Pooled: map[string]bool{}, Given: map[string]bool{}}}
 	for _, p := range run.Paths {
 		j.path(p)
+		j.places(p)
 	}
 	for _, f := range j.order {
 		if f.Call != nil {
@@ -107,7 +112,7 @@ func Judge(r *provenance.Reader, run *symexec.Run, opt Options) []*Finding {
 	for _, f := range j.order {
 		j.conclude(f)
 	}
-	return j.order
+	return j.order, j.at
 }
 
 type parsedText struct {
@@ -122,7 +127,7 @@ type judge struct {
 	byKey  map[string]*Finding
 	order  []*Finding
 	parsed map[string][]parsedText
-	cur    *symexec.Path
+	at     *Places
 }
 
 // world is what is known of servers at one point of a path.
@@ -191,7 +196,6 @@ func (j *judge) session(w *world, h *term.Term) (*session, string) {
 }
 
 func (j *judge) path(p *symexec.Path) {
-	j.cur = p
 	w := &world{sessions: map[string]*session{}, facts: p.Facts}
 	j.replay(w, p.Effects)
 	for _, c := range p.Returned {
@@ -364,8 +368,13 @@ func (w *world) endReleases(k string) {
 // finish looks at what is left when the function returns.
 func (j *judge) finish(w *world, p *symexec.Path) {
 	for _, l := range w.locks {
-		if !l.leaked && l.held() && !l.fn.Xact && j.forgotten(w, l, p) {
+		if l.leaked || !l.held() || l.fn.Xact {
+			continue
+		}
+		if j.forgotten(w, l, p) {
 			l.leaked = true
+		} else if s := w.sessions[l.session]; s != nil && s.ended == client.NoEnding && !s.given && !s.maybe {
+			l.f.Kept = append(l.f.Kept, keeps(p, l.session)...)
 		}
 	}
 	j.settle(w)

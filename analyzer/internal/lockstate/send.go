@@ -137,6 +137,11 @@ type sending struct {
 }
 
 func (j *judge) statement(c *sending) {
+	if c.st.Verb == "discard" && strings.Contains(strings.ToLower(c.p.text.SQL.String()), "all") {
+		for _, l := range c.w.locks { // DISCARD ALL frees the session's advisory locks too
+			l.released = l.released || l.session == c.key
+		}
+	}
 	for i := range c.st.Settings {
 		set := &c.st.Settings[i]
 		f := j.record(c, "set "+set.Name+"#"+strconv.Itoa(i))
@@ -176,7 +181,8 @@ func (j *judge) statement(c *sending) {
 // record is the finding for a part of the statement, with what is alike for all parts.
 func (j *judge) record(c *sending, name string) *Finding {
 	f := j.finding(c.q, strconv.Itoa(c.n)+" "+name)
-	f.Effect, f.Text, f.Script, f.Stmt = c.q, c.p.text, c.p.script, c.st
+	f.Effect, f.Text, f.Script, f.Stmt, f.session = c.q, c.p.text, c.p.script, c.st, c.s.term
+	f.ambig = f.ambig || c.ambig
 	if f.Handle == nil || c.kind == client.Pool {
 		f.Handle, f.Kind = c.h, c.kind
 	}

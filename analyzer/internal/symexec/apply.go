@@ -259,6 +259,16 @@ func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*sta
 	fn, args := b.term(e.Fn), b.terms(e.Args)
 	made := b.term(e.Made)
 	sum, all, frees := x.target(fn, args)
+	if m, obj := x.boundRow(fn); m != nil {
+		var res []*term.Term
+		d := &call{site: b.site + "/" + e.Site, pos: c.pos, name: c.name, sig: obj.Signature(), results: &res,
+			args: append([]*term.Term{fn.Args[0]}, args...)}
+		outs := x.row(s, d, m, obj)
+		for _, o := range outs {
+			o.aliases[made.Key()] = res
+		}
+		return outs
+	}
 	if sum == nil || x.nested >= maxNested {
 		x.consumeAll(s, args)
 		return nil

@@ -24,6 +24,9 @@ type call struct {
 	name   string // for trails
 	// lexical: the callee is written inside this function, so its lines are this function's.
 	lexical bool
+	// sig is the signature when there is no common; results take what the call gives.
+	sig     *types.Signature
+	results *[]*term.Term
 }
 
 func (x *exec) prepare(s *state, common *ssa.CallCommon, value ssa.Value, site string) *call {
@@ -169,6 +172,11 @@ func (x *exec) dynamic(s *state, c *call, fn *term.Term, args []*term.Term) []*s
 		}
 		return x.opaque(s, c, "phi")
 	}
+	if m, obj := x.boundRow(fn); m != nil {
+		d := *c
+		d.args = append([]*term.Term{fn.Args[0]}, args...)
+		return x.row(s, &d, m, obj)
+	}
 	sum, all, frees := x.target(fn, args)
 	if sum != nil {
 		d := *c
@@ -184,6 +192,18 @@ func (x *exec) dynamic(s *state, c *call, fn *term.Term, args []*term.Term) []*s
 		return []*state{s}
 	}
 	return x.opaque(s, c, "func")
+}
+
+// boundRow is the catalogue's row of a client's method that is used as a value: conn.Release.
+func (x *exec) boundRow(fn *term.Term) (*client.Method, *types.Func) {
+	if fn.Op != term.Bound {
+		return nil, nil
+	}
+	obj := x.w.External(fn.Str)
+	if obj == nil {
+		return nil, nil
+	}
+	return client.Of(obj), obj
 }
 
 // target is the summary behind a function value, with the arguments that it takes.
@@ -375,6 +395,9 @@ func (x *exec) spread(s *state, c *call) []*term.Term {
 
 // ret gives a call its results.
 func (x *exec) ret(s *state, c *call, res []*term.Term) {
+	if c.results != nil {
+		*c.results = res
+	}
 	if c.value == nil {
 		return
 	}
@@ -387,6 +410,9 @@ func (x *exec) ret(s *state, c *call, res []*term.Term) {
 }
 
 func (x *exec) signature(c *call) *types.Signature {
+	if c.sig != nil {
+		return c.sig
+	}
 	if c.common == nil {
 		return types.NewSignatureType(nil, nil, nil, nil, nil, false)
 	}

@@ -47,6 +47,8 @@ type World interface {
 	Func(fn *types.Func) *ssa.Function
 	// Note remembers a function of another package that is used as a value.
 	Note(fn *types.Func)
+	// External is a function that was noted, by its full name.
+	External(name string) *types.Func
 	// Posn is a position for people, "file.go:12".
 	Posn(pos token.Pos) string
 }

@@ -313,6 +313,7 @@ func (x *exec) closure(s *state, in *ssa.MakeClosure) *term.Term {
 	}
 	if fn.Parent() == nil && len(binds) == 1 && fn.Object() != nil { // x.Method as a value
 		if m, ok := fn.Object().(*types.Func); ok {
+			x.w.Note(m)
 			if binds[0].Op == term.Sent { // row.Scan as a value: who calls it reads the answer
 				x.consume(s, binds[0])
 			}

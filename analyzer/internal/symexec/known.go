@@ -99,6 +99,8 @@ func (x *exec) known(s *state, c *call, obj *types.Func) []*state {
 		x.builder(s, c, obj.Name(), c.args[0], c.args[1:])
 	case name == "fmt.Fprintf" || name == "fmt.Fprint" || name == "io.WriteString":
 		return x.fprint(s, c, name)
+	case name == "fmt.Appendf" && c.args[0].IsNil():
+		x.ret(s, c, []*term.Term{Format("fmt.Sprintf", x.spread(s, c)[1:])})
 	case name == "fmt.Sprintf" || name == "fmt.Sprint" || name == "strings.Join":
 		x.text(s, c, name)
 	case name == "errors.Join":
