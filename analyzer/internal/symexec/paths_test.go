@@ -236,6 +236,9 @@ func TestCallbacks(t *testing.T) {
 			func work() { db.Exec("a") }
 			func run(do func()) { do() }
 			func f() { run(work) }`, []string{"send:a"}},
+		{"may be a client's own methods", `
+			func end(do func() error) { do() }
+			func f(db *sql.DB) { tx, _ := db.Begin(); end(tx.Rollback) }`, []string{"begin rollback"}},
 		{"tell the helper how it went", `
 			func with(tx *sql.Tx, do func() error) {
 				if err := do(); err != nil { tx.Rollback(); return }

@@ -53,10 +53,13 @@ var (
 
 `
 
-// world is one package whose functions are all followed.
+// world is one package whose functions are all followed. The World in it, nil, stands for questions
+// that no program here leads to.
 type world struct {
+	World
 	pkg  *ssa.Package
 	fns  map[string]*ssa.Function
+	objs map[string]*types.Func // noted
 	sums map[*ssa.Function]*summary.Summary
 	busy map[*ssa.Function]bool
 }
@@ -71,7 +74,7 @@ func build(t *testing.T, body string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{pkg: pkg, fns: map[string]*ssa.Function{}}
+	w := &world{pkg: pkg, fns: map[string]*ssa.Function{}, objs: map[string]*types.Func{}}
 	w.forget()
 	for fn := range ssautil.AllFunctions(pkg.Prog) {
 		if fn.Pkg == pkg && fn.Synthetic == "" {
@@ -110,7 +113,8 @@ func (w *world) Implementers(types.Type, string) []*types.Func { return nil }
 func (w *world) Capped(*ssa.Parameter) bool                    { return false }
 func (w *world) Inner(string) (string, string, bool)           { return "", "", false }
 func (w *world) Func(fn *types.Func) *ssa.Function             { return w.pkg.Prog.FuncValue(fn) }
-func (w *world) Note(*types.Func)                              {}
+func (w *world) Note(fn *types.Func)                           { w.objs[fn.FullName()] = fn }
+func (w *world) External(name string) *types.Func              { return w.objs[name] }
 func (w *world) Posn(pos token.Pos) string                     { return fmt.Sprint(fset.Position(pos).Line) }
 
 // follow follows function f of a package with the declarations in body.
