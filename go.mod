@@ -3,9 +3,12 @@ module github.com/advisorylint/advisorylint
 go 1.26.0
 
 require (
+	golang.org/x/term v0.48.0
+	golang.org/x/tools v0.52.0
+)
+
+require (
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
-	golang.org/x/term v0.48.0
-	golang.org/x/tools v0.52.0
 )

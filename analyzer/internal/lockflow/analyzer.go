@@ -78,7 +78,6 @@ func run(pass *analysis.Pass) (any, error) {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Pkg.Path(), reason)
 	}
 	w := newWorld(pass)
-	defer w.close()
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
 	for _, fn := range w.roots() {

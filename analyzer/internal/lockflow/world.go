@@ -60,22 +60,11 @@ func newWorld(pass *analysis.Pass) *world {
 	return w
 }
 
-func (w *world) close() { w.pkg, w.fns = nil, nil }
-
 // build makes the package's SSA form, and of what it imports the declarations only.
 func (w *world) build() {
 	prog := ssa.NewProgram(w.pass.Fset, ssa.BuilderMode(0))
-	seen := map[*types.Package]bool{}
-	var declare func(*types.Package)
-	declare = func(p *types.Package) {
-		if seen[p] {
-			return
-		}
-		seen[p] = true
-		prog.CreatePackage(p, nil, nil, true)
-	}
 	for _, p := range w.pass.Pkg.Imports() {
-		declare(p)
+		prog.CreatePackage(p, nil, nil, true)
 	}
 	w.pkg = prog.CreatePackage(w.pass.Pkg, w.pass.Files, w.pass.TypesInfo, false)
 	w.pkg.Build()

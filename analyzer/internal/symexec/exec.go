@@ -265,14 +265,14 @@ func (x *exec) block(s *state, b *ssa.BasicBlock, i int) {
 			x.consume(s, x.val(s, in.X))
 			return
 		case *ssa.RunDefers:
-			x.fork(s, x.runDefers(s), b, i+1)
+			x.fork(x.runDefers(s), b, i+1)
 			return
 		case *ssa.Call:
 			outs := x.call(s, x.prepare(s, &in.Call, in, x.site(s, b, i)))
 			if len(outs) == 1 && outs[0] == s {
 				continue
 			}
-			x.fork(s, outs, b, i+1)
+			x.fork(outs, b, i+1)
 			return
 		default:
 			x.instr(s, in, x.site(s, b, i))
@@ -280,7 +280,7 @@ func (x *exec) block(s *state, b *ssa.BasicBlock, i int) {
 	}
 }
 
-func (x *exec) fork(_ *state, outs []*state, b *ssa.BasicBlock, i int) {
+func (x *exec) fork(outs []*state, b *ssa.BasicBlock, i int) {
 	outs = mergeAll(outs)
 	if len(outs) > maxStates {
 		outs, x.run.Truncated = outs[:maxStates], true

@@ -120,7 +120,7 @@ func visibleStores(p *Path) []summary.Store {
 	for changed := true; changed; {
 		changed = false
 		for i, st := range p.Stores {
-			if taken[i] || outside(st.Loc) == false && !live[st.Loc.Root().Key()] {
+			if taken[i] || !outside(st.Loc) && !live[st.Loc.Root().Key()] {
 				continue
 			}
 			taken[i], changed = true, true
