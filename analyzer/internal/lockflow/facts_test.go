@@ -142,6 +142,7 @@ func TestFactsReachOtherPackages(t *testing.T) {
 		{"a method", `func f(k *gatekeeper.Keeper, ctx context.Context) { k.Hold(ctx, 7) }`, "pg_advisory_lock", ""},
 		{"a method through an interface", `type holder interface { Hold(context.Context, int64) error }
 		var _ holder = (*gatekeeper.Keeper)(nil)
+		const other = "SELECT 1 FROM pg_locks"
 		func f(h holder) { h.Hold(context.Background(), 7) }`, "pg_advisory_lock", "unbounded"},
 		{"a callback that uses the pool", `func f(ctx context.Context, db *sql.DB) error {
 			return gatekeeper.With(ctx, db, 7, func(conn *sql.Conn) error { _, err := db.Exec("UPDATE t SET a = 1"); return err }) }`, "use", "starves"},

@@ -211,6 +211,7 @@ func (w *world) embed(id *ast.Ident, file string) {
 // fields answers provenance's questions: the stores of the package, and its embedded files.
 type fields struct {
 	*stores.Index
+	w   *world
 	dir string
 }
 
@@ -226,8 +227,41 @@ func (f fields) Embedded(name string) (string, bool) {
 	return string(data), true
 }
 
+// Part implements provenance.Fields: what the constructor stored in the field, filled in with its
+// arguments.
+func (f fields) Part(v *term.Term, name string) *term.Term {
+	i := 0
+	if v.Op == term.Result {
+		i, v = v.Index(), v.Args[0]
+	}
+	if v.Op != term.Call {
+		return nil
+	}
+	s := f.w.Closure(v.Str)
+	if s == nil {
+		return nil
+	}
+	var out *term.Term
+	for _, o := range s.Outcomes {
+		if i >= len(o.Results) || o.Results[i].Op != term.Cell {
+			continue
+		}
+		for _, st := range o.Stores {
+			if st.Loc.Op == term.FieldPtr && st.Loc.Str == name && term.Equal(st.Loc.Args[0], o.Results[i]) {
+				out = term.Join(out, st.Val.Map(func(t *term.Term) *term.Term {
+					if n := t.Index(); t.Op == term.Param && n >= 0 && n < len(v.Args) {
+						return v.Args[n]
+					}
+					return t
+				}))
+			}
+		}
+	}
+	return out
+}
+
 func (w *world) fields() fields {
-	f := fields{Index: w.stores}
+	f := fields{Index: w.stores, w: w}
 	if len(w.pass.Files) > 0 {
 		f.dir = filepath.Dir(w.pass.Fset.Position(w.pass.Files[0].Package).Filename)
 	}

@@ -232,7 +232,9 @@ func (j *judge) replay(w *world, effects []*summary.Effect) {
 			s.given = true
 		case summary.Escape:
 			for _, alt := range e.Alts {
-				j.later(w, alt)
+				if e.Cleanup != summary.InCleanup { // cleanups are replayed in their order at the end
+					j.later(w, alt)
+				}
 				j.mayRelease(w, alt.Effects)
 			}
 		}

@@ -79,7 +79,33 @@ func (r *Reader) byType(t *term.Term, depth int) client.Kind {
 	if ok && row.Weak {
 		return r.weak(t, vals, depth)
 	}
+	if len(vals) == 0 || r.joined(vals, known, depth) == client.Unknown {
+		if parts, ok := r.parts(ptr); ok {
+			return r.joined(parts, true, depth)
+		}
+	}
 	return r.joined(vals, known, depth)
+}
+
+// parts are what a field can hold of a struct that is itself in a field: what the constructors of
+// that struct were given.
+func (r *Reader) parts(ptr *term.Term) ([]*term.Term, bool) {
+	if ptr.Op != term.FieldPtr || ptr.Args[0].Op != term.Load {
+		return nil, false
+	}
+	outer, ok := r.stores(ptr.Args[0])
+	if !ok {
+		return nil, false
+	}
+	var out []*term.Term
+	for _, v := range outer {
+		part := r.Fields.Part(v, ptr.Str)
+		if part == nil {
+			return nil, false
+		}
+		out = append(out, part)
+	}
+	return out, len(out) > 0
 }
 
 // weak is the kind of a handle whose type is a pool unless a transaction or a connection flows

@@ -12,6 +12,8 @@ type Fields interface {
 	Stores(t *term.Term) (vals []*term.Term, ok bool)
 	// Capped reports whether the pool that t is was limited to one connection somewhere.
 	Capped(t *term.Term) bool
+	// Part is field name of v, a value that a constructor made; nil when that is not known.
+	Part(v *term.Term, name string) *term.Term
 	// Embedded is the text of a file of the package that a go:embed directive may name.
 	Embedded(name string) (string, bool)
 }

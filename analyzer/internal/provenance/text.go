@@ -178,6 +178,11 @@ func (r *Reader) statement(t *term.Term, depth int) []Text {
 				sep = c.before
 			}
 			alts := r.withArgs(r.texts(s.Args[0], depth), s.Args[1:])
+			if builtSelect(s.Args[0]) { // a query of its own, below this one
+				for i := range alts {
+					alts[i] = join(join(Text{SQL: sqltext.Const("(")}, alts[i]), Text{SQL: sqltext.Const(")")})
+				}
+			}
 			if len(alts)*len(out) > term.MaxAtoms {
 				alts = []Text{hole(s.Args[0])}
 			}
@@ -191,6 +196,19 @@ func (r *Reader) statement(t *term.Term, depth int) []Text {
 		}
 	}
 	return out
+}
+
+// builtSelect reports whether a clause is a whole query that a builder made.
+func builtSelect(t *term.Term) bool {
+	if t.Op != term.Stmt {
+		return false
+	}
+	for _, s := range t.Args[1:] {
+		if s.Str == "select" || s.Str == "from" {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Reader) withArgs(ts []Text, args []*term.Term) []Text {

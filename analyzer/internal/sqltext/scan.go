@@ -163,6 +163,9 @@ func (p *parser) callee(i, lo, hi int, l *level) {
 		p.setConfig(i, hi)
 		return
 	}
+	if prev := p.at(i-1, lo, hi); prev.is("into") || prev.is("table") || prev.is("references") {
+		return // a table's name, and its columns
+	}
 	f := p.lockFunc(i, lo, hi)
 	if f == nil || f.System == MySQL && !p.mysql {
 		return

@@ -479,10 +479,12 @@ func (ix *Index) called(c *ssa.Call, i, depth int, typ string) *term.Term {
 				}
 			}
 		}
-		if out != nil {
+		if out == nil {
+			return opaque
+		}
+		if out.Op != term.Cell {
 			return out
 		}
-		return opaque
 	}
 	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil {
 		var args []*term.Term

@@ -183,6 +183,9 @@ func (x *exec) dynamic(s *state, c *call, fn *term.Term, args []*term.Term) []*s
 		d.lexical = x.inside(fn)
 		return x.apply(s, &d, sum, all, frees)
 	}
+	if c.common == nil {
+		return []*state{s} // a cleanup that is not followed
+	}
 	if symbolic(fn) {
 		// What a parameter does is the caller's to say.
 		made := term.New(term.Call, "invoke", c.site, "")

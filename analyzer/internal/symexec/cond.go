@@ -86,6 +86,9 @@ func (s *state) evalNormal(c *term.Term) tri {
 	if f, ok := s.facts[c.Key()]; ok {
 		return of(f.Val)
 	}
+	if isError(c) {
+		return s.evalIs(c)
+	}
 	if c.Op != term.Bin {
 		return unknown
 	}
@@ -100,6 +103,22 @@ func (s *state) evalNormal(c *term.Term) tri {
 		return s.allNil(a)
 	}
 	if b.IsNil() && s.nonNil(a) {
+		return no
+	}
+	return unknown
+}
+
+// isError reports whether c is a call of errors.Is or errors.As.
+func isError(c *term.Term) bool {
+	return c.Op == term.Call && (c.Str == "errors.Is" || c.Str == "errors.As") && len(c.Args) == 2
+}
+
+func (s *state) evalIs(c *term.Term) tri {
+	err, target := c.Args[0], c.Args[1]
+	if c.Str == "errors.Is" && term.Equal(err, target) && s.nonNil(err) {
+		return yes
+	}
+	if s.evalNormal(term.New(term.Bin, "==", "", "bool", err, term.Nil())) == yes {
 		return no
 	}
 	return unknown
@@ -172,6 +191,9 @@ func (s *state) assume(t *term.Term, val bool) bool {
 	}
 	if have := s.evalNormal(c); have != unknown {
 		return have == of(val)
+	}
+	if isError(c) && val && !s.assume(term.New(term.Bin, "==", "", "bool", c.Args[0], term.Nil()), false) {
+		return false // an error that is another one is not nil
 	}
 	if stable(c) {
 		s.facts[c.Key()] = summary.Fact{Cond: c, Val: val}

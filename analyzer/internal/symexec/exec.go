@@ -9,6 +9,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 
 	"golang.org/x/tools/go/ssa"
@@ -172,7 +173,7 @@ func (x *exec) path(s *state) *Path {
 	for _, k := range sortedKeys(s.mem) {
 		p.Stores = append(p.Stores, s.mem[k])
 	}
-	p.Returned = x.returned(s, p)
+	p.Returned = append(x.returned(s, p), x.cleanedUp(s)...)
 	return p
 }
 
@@ -219,6 +220,46 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 	return out
 }
 
+// cleanedUp runs the registered cleanups, last first: one list of effects for each way through them.
+func (x *exec) cleanedUp(s *state) []summary.Alt {
+	if len(s.cleanups) == 0 {
+		return nil
+	}
+	in := s.clone()
+	in.trace, in.defers, in.cleanup = nil, nil, summary.InCleanup
+	states := []*state{in}
+	for _, c := range slices.Backward(s.cleanups) {
+		var next []*state
+		for _, st := range states {
+			st.cleanupSite = c.site
+			next = append(next, x.dynamic(st, c, c.fn, nil)...)
+		}
+		if states = mergeAll(next); len(states) > summary.MaxOutcomes {
+			states = states[:summary.MaxOutcomes]
+		}
+	}
+	return alts(s, states)
+}
+
+// alts are what the states did since s, each with what it knows besides.
+func alts(s *state, states []*state) []summary.Alt {
+	var out []summary.Alt
+	for _, o := range states {
+		effects := o.effects()
+		if len(effects) == 0 || len(out) == summary.MaxOutcomes {
+			continue
+		}
+		alt := summary.Alt{Effects: effects}
+		for _, k := range sortedKeys(o.facts) {
+			if _, before := s.facts[k]; !before {
+				alt.Facts = append(alt.Facts, o.facts[k])
+			}
+		}
+		out = append(out, alt)
+	}
+	return out
+}
+
 // later gives the effects that the function value fn would have if it ran now: one list for each
 // of its outcomes.
 func (x *exec) later(s *state, fn *term.Term, args []*term.Term, at *call, cl summary.Cleanup) []summary.Alt {
@@ -229,19 +270,7 @@ func (x *exec) later(s *state, fn *term.Term, args []*term.Term, at *call, cl su
 	in := s.clone()
 	in.trace, in.defers, in.cleanup, in.cleanupSite = nil, nil, cl, at.site
 	c := &call{site: at.site, pos: at.pos, name: at.name, args: all, lexical: x.inside(fn)}
-	var out []summary.Alt
-	for _, o := range x.apply(in, c, sum, all, frees) {
-		if effects := o.effects(); len(effects) > 0 && len(out) < summary.MaxOutcomes {
-			alt := summary.Alt{Effects: effects}
-			for _, k := range sortedKeys(o.facts) {
-				if _, before := s.facts[k]; !before {
-					alt.Facts = append(alt.Facts, o.facts[k])
-				}
-			}
-			out = append(out, alt)
-		}
-	}
-	return out
+	return alts(s, x.apply(in, c, sum, all, frees))
 }
 
 // block runs s from instruction i of b on.

@@ -24,6 +24,8 @@ type state struct {
 	visits  map[*ssa.BasicBlock]int
 	trace   *node
 	defers  *deferred
+	// cleanups are the calls to make when the function's caller is done, as testing's Cleanup does.
+	cleanups []*call
 
 	cleanup     summary.Cleanup
 	cleanupSite string
@@ -61,6 +63,7 @@ func (s *state) clone() *state {
 	c := *s
 	c.regs, c.tuples = maps.Clone(s.regs), maps.Clone(s.tuples)
 	c.mem, c.facts = maps.Clone(s.mem), maps.Clone(s.facts)
+	c.cleanups = slices.Clip(s.cleanups)
 	c.aliases, c.visits = maps.Clone(s.aliases), maps.Clone(s.visits)
 	return &c
 }
