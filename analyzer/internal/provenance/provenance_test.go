@@ -19,11 +19,13 @@ const (
 )
 
 // kept are stores by the key of the load that reads them; capped the keys of pools of one
-// connection; files what may be embedded.
+// connection; files what may be embedded; parts the fields of values, by the key of the value and
+// the name.
 type kept struct {
 	stores map[string][]*term.Term
 	capped []string
 	files  map[string]string
+	parts  map[string]*term.Term
 }
 
 func (k kept) Stores(t *term.Term) ([]*term.Term, bool) {
@@ -32,6 +34,8 @@ func (k kept) Stores(t *term.Term) ([]*term.Term, bool) {
 }
 
 func (k kept) Capped(t *term.Term) bool { return slices.Contains(k.capped, t.Key()) }
+
+func (k kept) Part(v *term.Term, name string) *term.Term { return k.parts[v.Key()+"."+name] }
 
 func (k kept) Embedded(name string) (string, bool) {
 	s, ok := k.files[name]
@@ -165,6 +169,12 @@ func TestKind(t *testing.T) {
 	any1 := field("h", "example.com/p.Runner")
 	pools := term.New(term.Load, "", "", dbType, term.New(term.ElemPtr, "", "", "", param(0, "")))
 	gorm := field("db", "gorm.io/gorm.DB")
+	store := field("store", "example.com/q.Store")
+	within := term.New(term.Load, "", "", "example.com/q.Runner", term.New(term.FieldPtr, "runner", "", "example.com/q.Store", store))
+	newStore := call("example.com/q.New", "", "example.com/q.Store", pool)
+	constructed := func(runner *term.Term) *Reader {
+		return &Reader{Fields: kept{stores: map[string][]*term.Term{store.Key(): {newStore}}, parts: map[string]*term.Term{newStore.Key() + ".runner": runner}}}
+	}
 	for _, c := range []struct {
 		name string
 		r    *Reader
@@ -192,6 +202,9 @@ func TestKind(t *testing.T) {
 		{"in a field of an interface with unlike stores", reader(any1, pool, tx), any1, client.Unknown},
 		{"in a field of an interface nobody knows", reader(nil), any1, client.Unknown},
 		{"in a field that is sometimes nil", reader(any1, pool, term.Nil()), any1, client.Pool},
+		{"in a field of what a constructor gave a pool", constructed(pool), within, client.Pool},
+		{"in a field of what a constructor gave a transaction", constructed(tx), within, client.Tx},
+		{"in a field of what an unknown constructor made", constructed(nil), within, client.Unknown},
 		{"limited to one connection where it is made", &Reader{Fields: kept{capped: []string{pool.Key()}}}, pool, client.Unknown},
 		{"limited to one connection in its field", &Reader{Fields: kept{capped: []string{field("db", dbType).Key()}}}, field("db", dbType), client.Unknown},
 		{"weak, a parameter", nil, param(0, "gorm.io/gorm.DB"), client.Unknown},

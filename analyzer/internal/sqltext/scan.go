@@ -163,7 +163,7 @@ func (p *parser) callee(i, lo, hi int, l *level) {
 		p.setConfig(i, hi)
 		return
 	}
-	if prev := p.at(i-1, lo, hi); prev.is("into") || prev.is("table") || prev.is("references") {
+	if i > 0 && (p.toks[i-1].is("into") || p.toks[i-1].is("table") || p.toks[i-1].is("references")) {
 		return // a table's name, and its columns
 	}
 	f := p.lockFunc(i, lo, hi)

@@ -285,3 +285,16 @@ func TestMentions(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+func TestTableNameIsNoCall(t *testing.T) {
+	for _, text := range []string{
+		"INSERT INTO get_lock (name, owner) VALUES (?, ?)",
+		"INSERT INTO `release_lock` (name) VALUES (?)",
+		"CREATE TABLE pg_advisory_lock (id bigint)",
+	} {
+		for _, st := range Parse(Const(text)).Stmts {
+			if len(st.Calls) > 0 {
+				t.Errorf("%s: call of %s", text, st.Calls[0].Func.Name)
+			}
+		}
+	}
+}

@@ -197,7 +197,9 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 		}
 		n.Inner = e
 		n.Steps = append(x.step(c), e.Steps...)
-		n.Cleanup, n.CleanupSite = summary.NoCleanup, ""
+		if e.Op != summary.Escape {
+			n.Cleanup, n.CleanupSite = summary.NoCleanup, ""
+		}
 		n.Dropped = drops(c)
 	}
 	n.Judged = nil
