@@ -5,6 +5,7 @@ package gate
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"strings"
@@ -27,8 +28,9 @@ func (r Reason) String() string {
 	return [...]string{"closed", "has lock text", "calls functions that lock", "wraps clients or contexts"}[r]
 }
 
-// Known reports whether a function of another package is known to do something with locks.
-type Known func(*types.Func) bool
+// Known reports whether a function of another package is known to do something with locks, or a
+// variable to hold lock text.
+type Known func(types.Object) bool
 
 // Of looks at a package.
 func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Reason {
@@ -68,7 +70,7 @@ var stdRoots = func() map[string]bool {
 
 // signs are the parts of text, in lower case, one of which stands in whatever the rules look at.
 // They are what Text looks for; a text put together from pieces has at least one in a piece.
-var signs = []string{"advisory", "get_lock", "release_lock", "release_all_locks", "pg_locks", "pg_try_", "set local", "set_config"}
+var signs = []string{"advisory", "get_lock", "release_lock", "release_all_locks", "pg_locks", "pg_try_", "lock_timeout", "set_config"}
 
 // Text reports whether a piece of text can matter to the rules.
 func Text(s string) bool {
@@ -81,7 +83,7 @@ func Text(s string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(s, "set") && strings.Contains(s, "local") // SET LOCAL, with anything between
 }
 
 // mentions reports whether a literal could be lock text, or a file embeds SQL.
@@ -125,11 +127,26 @@ func embeds(f *ast.File) bool {
 	return false
 }
 
-// calls reports whether the package uses a function of which a fact is known.
+// calls reports whether the package uses a function or a variable of another package of which a
+// fact is known, or a constant of another that is lock text.
 func calls(pkg *types.Package, info *types.Info, known Known) bool {
 	for _, obj := range info.Uses {
-		if f, ok := obj.(*types.Func); ok && f.Pkg() != nil && f.Pkg() != pkg && !Standard(f.Pkg().Path()) && known(f) {
-			return true
+		if obj.Pkg() == nil || obj.Pkg() == pkg || Standard(obj.Pkg().Path()) {
+			continue
+		}
+		switch obj := obj.(type) {
+		case *types.Func:
+			if known(obj) {
+				return true
+			}
+		case *types.Var:
+			if obj.Parent() == obj.Pkg().Scope() && known(obj) {
+				return true
+			}
+		case *types.Const:
+			if v := obj.Val(); v.Kind() == constant.String && Text(constant.StringVal(v)) {
+				return true
+			}
 		}
 	}
 	return false

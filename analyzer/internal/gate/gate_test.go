@@ -48,7 +48,7 @@ func (m modules) check(t *testing.T, path, text string) source {
 	return source{pkg, []*ast.File{f}, info}
 }
 
-func nothingKnown(*types.Func) bool { return false }
+func nothingKnown(types.Object) bool { return false }
 
 func reasonOf(t *testing.T, path, text string) Reason {
 	t.Helper()
@@ -186,7 +186,7 @@ func Take() {}
 func Look() {}
 type Gate struct{}
 func (Gate) Pass() {}`)
-	known := func(fn *types.Func) bool { return fn.Name() == "Take" || fn.Name() == "Pass" }
+	known := func(fn types.Object) bool { return fn.Name() == "Take" || fn.Name() == "Pass" }
 	for name, c := range map[string]struct {
 		body string
 		want Reason

@@ -5,6 +5,7 @@ package lockflow
 
 import (
 	"fmt"
+	"go/types"
 	"os"
 	"reflect"
 	"runtime/debug"
@@ -66,9 +67,13 @@ func (f *VarFact) String() string { return "lockflow(" + f.Value.Key() + ")" }
 
 func run(pass *analysis.Pass) (any, error) {
 	res := &Result{}
-	known := func(fn fnObject) bool {
-		f := new(FuncFact)
-		return pass.ImportObjectFact(fn.Origin(), f) && f.Locks
+	known := func(obj types.Object) bool {
+		if fn, ok := obj.(*types.Func); ok {
+			f := new(FuncFact)
+			return pass.ImportObjectFact(fn.Origin(), f) && f.Locks
+		}
+		v := new(VarFact)
+		return pass.ImportObjectFact(obj, v) && holdsText(v.Value)
 	}
 	reason := gate.Of(pass.Pkg, pass.Files, pass.TypesInfo, known)
 	if reason == gate.Closed {
@@ -77,6 +82,17 @@ func run(pass *analysis.Pass) (any, error) {
 	if debugging {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Pkg.Path(), reason)
 	}
+	guard(pass, "package", func() { res.Events = events(pass) })
+	if debugging {
+		for _, e := range res.Events {
+			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Fset.Position(e.Pos), e.describe())
+		}
+	}
+	return res, nil
+}
+
+// events follows the package's functions and judges what they do.
+func events(pass *analysis.Pass) []*Event {
 	w := newWorld(pass)
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
@@ -96,13 +112,7 @@ func run(pass *analysis.Pass) (any, error) {
 	b := newBuilder(pass, w)
 	b.add(found)
 	guard(pass, "facts", func() { w.export() })
-	res.Events = b.events()
-	if debugging {
-		for _, e := range res.Events {
-			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Fset.Position(e.Pos), e.describe())
-		}
-	}
-	return res, nil
+	return b.events()
 }
 
 // guard keeps a fault in one function from ending the analysis of the others.

@@ -1,9 +1,11 @@
 package lockflow
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/astutil"
@@ -43,7 +45,11 @@ func (b *builder) add(found []*lockstate.Finding) {
 }
 
 func (b *builder) events() []*Event {
-	slices.SortStableFunc(b.list, func(x, y *Event) int { return int(x.Pos) - int(y.Pos) })
+	// Files may be parsed in any order, so positions in two of them do not compare.
+	file := func(e *Event) string { return b.pass.Fset.File(e.Pos).Name() }
+	slices.SortStableFunc(b.list, func(x, y *Event) int {
+		return cmp.Or(strings.Compare(file(x), file(y)), int(x.Pos)-int(y.Pos))
+	})
 	return b.list
 }
 

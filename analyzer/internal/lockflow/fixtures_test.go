@@ -94,13 +94,13 @@ func difference(a, b string) string {
 func TestEventsOfRealProgramsAreInOrderAndPlaced(t *testing.T) {
 	fs := &facts{data: map[string][]byte{}}
 	for _, p := range load(t) {
-		last := token.NoPos
+		var last token.Position
 		for _, e := range analyse(t, p.pass(fs)) {
 			where := p.fset.Position(e.Pos)
-			if e.Pos < last {
+			if where.Filename < last.Filename || where.Filename == last.Filename && where.Offset < last.Offset {
 				t.Errorf("%s: the event stands after a later one", where)
 			}
-			last = e.Pos
+			last = where
 			if e.Call == nil || e.File == nil || e.Func == nil || e.Call.Pos() != e.Pos {
 				t.Errorf("%s: the event has no place in the syntax", where)
 			}

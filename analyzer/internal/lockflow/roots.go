@@ -155,6 +155,8 @@ func (w *world) importedMethod(iface types.Type, name string) bool {
 
 // export writes the facts of the functions and variables that other packages can use.
 func (w *world) export() {
+	facts := map[*types.Func]*FuncFact{}
+	locking := map[*types.TypeName]bool{} // types with a method that locks
 	for _, fn := range w.fns {
 		obj, ok := fn.Object().(*types.Func)
 		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg || !reachable(obj) {
@@ -168,11 +170,39 @@ func (w *world) export() {
 			continue
 		}
 		s, locks := forOthers(s)
+		if locks {
+			if recv := obj.Signature().Recv(); recv != nil {
+				locking[typeNameOf(recv.Type())] = true
+			}
+		}
 		if w.telling(s) {
-			w.pass.ExportObjectFact(obj, &FuncFact{Summary: s, Locks: locks, Closures: w.closuresOf(s)})
+			facts[obj] = &FuncFact{Summary: s, Locks: locks, Closures: w.closuresOf(s)}
 		}
 	}
+	for _, fn := range w.fns {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || facts[obj] == nil {
+			continue
+		}
+		for r := range obj.Signature().Results().Variables() {
+			if locking[typeNameOf(r.Type())] { // who makes such a value may call the method through an interface
+				facts[obj].Locks = true
+			}
+		}
+		w.pass.ExportObjectFact(obj, facts[obj])
+	}
 	w.exportGlobals()
+}
+
+// typeNameOf is the declared type behind t or what it points to; nil when it has none.
+func typeNameOf(t types.Type) *types.TypeName {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
 }
 
 // reachable reports whether another package can call a function: by its name, or as a method.

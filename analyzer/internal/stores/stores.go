@@ -27,6 +27,7 @@ type Index struct {
 	capped  map[string]bool // fields and variables limited to one connection
 	cappedV map[ssa.Value]bool
 	closure map[*ssa.Function]*ssa.MakeClosure
+	given   map[*ssa.Function][]*ssa.CallCommon // clients' calls that get a function literal
 	memo    map[string][]*term.Term
 	known   map[string]bool
 }
@@ -35,7 +36,7 @@ type Index struct {
 func New(pkg *types.Package, fns []*ssa.Function) *Index {
 	ix := &Index{pkg: pkg, fields: map[string][]ssa.Value{}, globals: map[string][]ssa.Value{}, inits: map[string]bool{},
 		calls: map[*ssa.Function][]*ssa.CallCommon{}, capped: map[string]bool{}, cappedV: map[ssa.Value]bool{},
-		closure: map[*ssa.Function]*ssa.MakeClosure{}, memo: map[string][]*term.Term{}, known: map[string]bool{}}
+		closure: map[*ssa.Function]*ssa.MakeClosure{}, given: map[*ssa.Function][]*ssa.CallCommon{}, memo: map[string][]*term.Term{}, known: map[string]bool{}}
 	for _, fn := range fns {
 		for _, b := range fn.Blocks {
 			for _, in := range b.Instrs {
@@ -65,6 +66,11 @@ func (ix *Index) add(in ssa.Instruction) {
 			return
 		}
 		ix.calls[fn] = append(ix.calls[fn], c)
+		for _, a := range c.Args {
+			if lit, ok := a.(*ssa.Function); ok && rowOf(fn) != nil {
+				ix.given[lit] = append(ix.given[lit], c)
+			}
+		}
 		if m := rowOf(fn); m != nil && m.Effect == client.Cap && len(c.Args) == 2 {
 			if n, ok := c.Args[1].(*ssa.Const); ok && n.Value != nil && n.Value.ExactString() == "1" {
 				ix.cap(c.Args[0])
@@ -341,26 +347,19 @@ func (ix *Index) callbackHandle(p *ssa.Parameter, mc *ssa.MakeClosure, self *ter
 	if mc != nil && mc.Referrers() != nil {
 		uses = *mc.Referrers()
 	}
-	if mc == nil {
-		for callee, calls := range ix.calls {
-			if rowOf(callee) == nil {
-				continue
-			}
-			for _, c := range calls {
-				for _, a := range c.Args {
-					if a == ssa.Value(fn) {
-						return ix.handed(c, p, self)
-					}
-				}
-			}
-		}
+	var out *term.Term
+	for _, c := range ix.given[fn] {
+		out = term.Join(out, ix.handed(c, p, self))
 	}
 	for _, u := range uses {
 		if c, ok := u.(ssa.CallInstruction); ok {
-			return ix.handed(c.Common(), p, self)
+			out = term.Join(out, ix.handed(c.Common(), p, self))
 		}
 	}
-	return self
+	if out == nil {
+		return self
+	}
+	return out
 }
 
 func (ix *Index) handed(c *ssa.CallCommon, p *ssa.Parameter, self *term.Term) *term.Term {

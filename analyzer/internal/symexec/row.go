@@ -8,9 +8,13 @@ import (
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
+
+// maxPlain is how many plain statements in a row on one handle a trace keeps.
+const maxPlain = 8
 
 // batchElem is where a batch keeps its statements.
 const batchElem = "batch"
@@ -106,11 +110,17 @@ func (x *exec) row(s *state, c *call, m *client.Method, obj *types.Func) []*stat
 func (x *exec) results1(s *state, c *call, v *term.Term) {
 	r := x.signature(c).Results()
 	res := make([]*term.Term, r.Len())
+	failed := term.Unknown(c.site, "")
+	if v != nil {
+		if h, _ := detach(v); isMade(h) {
+			failed = h // there is a handle just when there is no error
+		}
+	}
 	for i := range res {
 		typ := typeName(r.At(i).Type())
 		switch {
 		case typ == "error":
-			res[i] = term.New(term.ErrOf, "", "", "error", term.Unknown(c.site, ""))
+			res[i] = term.New(term.ErrOf, "", "", "error", failed)
 		case v != nil:
 			res[i] = v
 			if typ != "" && v.Type != typ && v.Op != term.Stmt && v.Op != term.Cell && !types.IsInterface(r.At(i).Type()) {
@@ -148,6 +158,11 @@ func (x *exec) statementArgs(s *state, args []*term.Term, i int) []*term.Term {
 		}
 		if a.IsNil() {
 			continue
+		}
+		if a.Op == term.Call && a.Str == "append" && len(a.Args) > 0 { // a list of which the beginning is known
+			elems, _ := elementsOf(s, a.Args[0])
+			out = append(out, elems...)
+			break
 		}
 		out = append(out, a)
 	}
@@ -282,8 +297,21 @@ func (x *exec) send(s *state, c *call, o *operands) {
 	}
 	sent := term.New(term.Sent, "", c.site, "")
 	e.Made = sent
-	s.emit(e)
+	if !plain(e) || s.plainOn(handle) < maxPlain {
+		s.emit(e)
+	}
 	x.answer(s, c, o, sent)
+}
+
+// plain reports whether a statement has nothing to do with locks, settings or transactions: its text
+// is known and says none of it.
+func plain(e *summary.Effect) bool {
+	text, ok := e.Text.StrVal()
+	if !ok || e.Handle == nil || sqltext.Mentions(text) {
+		return false
+	}
+	verb, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
+	return slices.Contains([]string{"select", "insert", "update", "delete", "with"}, verb)
 }
 
 // prepared is where a handle keeps the statement prepared under a name.
@@ -418,6 +446,11 @@ func MadeKind(t *term.Term) (k client.Kind, ok bool) {
 	}
 	n, err := strconv.Atoi(t.Str[i+1:])
 	return client.Kind(n), err == nil
+}
+
+func isMade(t *term.Term) bool {
+	_, ok := MadeKind(t)
+	return ok
 }
 
 // derive makes a handle from another.

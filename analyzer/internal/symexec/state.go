@@ -118,6 +118,15 @@ func (s *state) effects() []*summary.Effect {
 	return out
 }
 
+// plainOn counts the plain statements on a handle since something else happened.
+func (s *state) plainOn(handle *term.Term) int {
+	n := 0
+	for t := s.trace; t != nil && t.effect.Op == summary.Send && plain(t.effect) && term.Equal(t.effect.Handle, handle); t = t.parent {
+		n++
+	}
+	return n
+}
+
 // push registers a deferred call.
 func (s *state) push(c *call) {
 	d := &deferred{parent: s.defers, call: c}
@@ -130,7 +139,7 @@ func (s *state) push(c *call) {
 }
 
 // key tells states apart that must not be merged: they did different things to the outside, or
-// know different things about an answer.
+// know different things about an answer or a handle.
 func (s *state) key() string {
 	var b strings.Builder
 	if s.trace != nil {
@@ -141,7 +150,7 @@ func (s *state) key() string {
 		b.WriteString(strconv.FormatUint(s.defers.key, 36))
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.facts)) {
-		if f := s.facts[k]; aboutAnswer(f.Cond) {
+		if f := s.facts[k]; aboutAnswer(f.Cond) || aboutHandle(f.Cond) {
 			b.WriteByte('|')
 			b.WriteString(k)
 			b.WriteString(strconv.FormatBool(f.Val))
@@ -152,6 +161,11 @@ func (s *state) key() string {
 
 func aboutAnswer(t *term.Term) bool {
 	return t.Has(func(t *term.Term) bool { return t.Op == term.Sent })
+}
+
+// aboutHandle reports whether a condition tells a handle that was opened from one that was not.
+func aboutHandle(t *term.Term) bool {
+	return t.Has(func(t *term.Term) bool { return t.Op == term.ErrOf && isMade(t.Args[0]) })
 }
 
 // merge joins o into s: values become alternatives, facts that differ are forgotten.

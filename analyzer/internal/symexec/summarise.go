@@ -12,6 +12,7 @@ const (
 	maxStores   = 48
 	maxConsumes = 64
 	maxFactSize = 24
+	maxFacts    = 40
 	// quietOutcomes is how many outcomes a function without effects may keep.
 	quietOutcomes = 4
 )
@@ -69,7 +70,7 @@ func outcomeOf(p *Path) *summary.Outcome {
 	o := &summary.Outcome{Effects: p.Effects, Results: p.Results, Exits: p.Exits}
 	o.Stores = visibleStores(p)
 	for _, f := range p.Facts {
-		if f.Cond.Size() <= maxFactSize && telling(f.Cond, p.Results) {
+		if len(o.Facts) < maxFacts && f.Cond.Size() <= maxFactSize && telling(f.Cond, p.Results) {
 			o.Facts = append(o.Facts, f)
 		}
 	}

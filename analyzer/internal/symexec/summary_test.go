@@ -101,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 			[]string{"send:a if p1 is true", "if p1 is false"}},
 		{"a handle that was made", `
 			func f(ctx context.Context, db *sql.DB) (*sql.Conn, error) { return db.Conn(ctx) }`,
-			[]string{"take gives made(pinned connection) err(?)"}},
+			[]string{"take gives made(pinned connection) err(made(pinned connection))"}},
 		{"a field of a parameter", `
 			type T struct{ q string }
 			func f(t *T) string { return t.q }`, []string{"gives *p0.q"}},
