@@ -531,6 +531,14 @@ func (ix *Index) catalogued(c *ssa.Call, m *client.Method, fn *ssa.Function, dep
 			return term.New(term.Call, "capped", "", typ, made)
 		}
 		return made
+	case client.Bind: // a builder that runs on this handle
+		if h := at(max(m.Handle, 0)); h != nil {
+			var slots []*term.Term
+			if recv != nil && recv.Op == term.Stmt {
+				slots = recv.Args[1:]
+			}
+			return term.New(term.Stmt, "", "", typ, append([]*term.Term{h}, slots...)...)
+		}
 	case client.Build:
 		if text := at(m.SQL); text != nil && recv != nil {
 			return term.New(term.Stmt, "", "", typ, recv, term.New(term.Slot, "raw", "", "", text))
