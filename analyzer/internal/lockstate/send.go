@@ -195,7 +195,7 @@ func (j *judge) record(c *sending, name string) *Finding {
 	}
 	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
 	for _, d := range c.w.done {
-		if cl == NoCleanup && provenance.From(c.e.Ctx, d) {
+		if cl == NoCleanup && ctx.Kind != provenance.ContextUnknown && ctx.Kind != provenance.Detached && provenance.From(c.e.Ctx, d) {
 			cl, ctx.Kind, ctx.Why = AfterDone, provenance.Cancellable, "is done here"
 		}
 	}
@@ -537,6 +537,8 @@ func (j *judge) answer(f *Finding) Answer {
 		return AnswerUnknown // the block's own code may look at it
 	case f.Call.Filtered && (q.Answer == client.Row || q.Answer == client.Dest || q.Answer == client.Rows):
 		return AnswerRead // no row is the answer, and reading a row tells
+	case j.run.Truncated:
+		return AnswerUnknown // a path that was not followed may read it
 	case misread:
 		return AnswerMisread
 	}

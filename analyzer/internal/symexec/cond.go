@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
@@ -93,6 +94,9 @@ func (s *state) evalNormal(c *term.Term) tri {
 		return unknown
 	}
 	a, b := c.Args[0], c.Args[1]
+	if want, ok := strings.CutPrefix(c.Str, "is "); ok {
+		return isType(a, want)
+	}
 	if c.Str != "==" {
 		return compare(c.Str, a, b)
 	}
@@ -122,6 +126,18 @@ func (s *state) evalIs(c *term.Term) tri {
 		return no
 	}
 	return unknown
+}
+
+// isType says whether a value has the type want, where its own is known to be no interface.
+func isType(v *term.Term, want string) tri {
+	if v.Type == want && want != "" {
+		return yes
+	}
+	row, ok := client.TypeOf(v.Type)
+	if !ok || row.Role != client.Handle || row.Kind == client.Unknown || v.Type == "github.com/jackc/pgx.Tx" {
+		return unknown
+	}
+	return no
 }
 
 // compare says whether a op b holds for two small integer constants.

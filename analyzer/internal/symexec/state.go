@@ -30,11 +30,16 @@ type state struct {
 	cleanup     summary.Cleanup
 	cleanupSite string
 	exits       bool
-	depth       int // of loads through one another: memory can lead back to itself
+	// Memory can lead back to itself, and by several ways: depth counts the loads that are under way
+	// through one another, work all that the outermost one has led to.
+	depth, work int
 }
 
-// maxLoads bounds how many loads one load leads through.
-const maxLoads = 12
+// Bounds of one load.
+const (
+	maxLoads = 12
+	maxWork  = 256
+)
 
 // node is the last effect of a trace.
 type node struct {
@@ -235,11 +240,14 @@ func mergeAll(states []*state) []*state {
 
 // load is what ptr points at; typ is its static type's name, zero what fresh memory holds.
 func (s *state) load(ptr *term.Term, typ string, zero *term.Term) *term.Term {
-	if s.depth++; s.depth > maxLoads {
-		s.depth--
+	if s.depth == 0 {
+		s.work = 0
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	if s.work++; s.depth > maxLoads || s.work > maxWork {
 		return term.Unknown("deep", typ)
 	}
-	defer func() { s.depth-- }()
 	if ptr.Op == term.Phi {
 		var out *term.Term
 		for _, p := range ptr.Args {
