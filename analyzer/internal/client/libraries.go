@@ -53,6 +53,8 @@ var prefixes = map[string]bool{
 	"github.com/denisenkom/go-mssqldb":       false,
 	"github.com/XSAM/otelsql":                false,
 	"github.com/ngrok/sqlmw":                 false,
+	"github.com/redis/go-redis":              false,
+	"github.com/go-redis/redis":              false,
 	"github.com/luna-duclos/instrumentedsql": false,
 }
 
