@@ -357,20 +357,24 @@ func (x *exec) left(s *state, ptr, val *term.Term, site string) {
 
 // kept notes function values that are put where something else will find and call them.
 func (x *exec) kept(s *state, val *term.Term, site string) {
-	switch {
-	case val.Op == term.Closure || val.Op == term.Bound:
+	if val.Op == term.Closure || val.Op == term.Bound {
 		x.escape(s, &call{site: site}, val, nil, summary.InReturned, true)
-	case val.Op == term.Call && val.Str == "append":
-		for i, a := range val.Args {
-			x.kept(s, a, site+"."+strconv.Itoa(i))
-		}
-	case val.Op == term.Cell:
-		if elems, known := elementsOf(s, val); known {
-			for i, e := range elems {
-				x.kept(s, e, site+"."+strconv.Itoa(i))
-			}
-		}
+		return
 	}
+	parts := val.Args
+	if val.Op == term.Cell {
+		parts, _ = elementsOf(s, val)
+	} else if val.Op != term.Call || val.Str != "append" {
+		return
+	}
+	if x.nested >= maxNested { // a list can hold itself
+		return
+	}
+	x.nested++
+	for i, p := range parts {
+		x.kept(s, p, site+"."+strconv.Itoa(i))
+	}
+	x.nested--
 }
 
 // consume notes that the program looks at v.

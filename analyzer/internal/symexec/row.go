@@ -379,14 +379,9 @@ func (x *exec) scan(s *state, c *call, args []*term.Term, i int, sent *term.Term
 				x.run.Consumed[ans.Key()] = ans // where it goes is not seen
 				continue
 			}
-			if d.Root().Op != term.Cell {
-				x.run.Consumed[ans.Key()] = ans // kept outside this function
-				if d.Root().Op == term.Free || d.Root().Op == term.Param {
-					delete(x.run.Consumed, ans.Key())
-					if d.Root().Op == term.Param || d.Op != term.Free {
-						x.run.Consumed[ans.Key()] = ans
-					}
-				}
+			// What is kept outside may be looked at there. A captured variable is followed.
+			if d.Root().Op != term.Cell && d.Op != term.Free {
+				x.run.Consumed[ans.Key()] = ans
 			}
 			s.store(d, ans)
 		}
