@@ -172,11 +172,12 @@ func TestPinned(t *testing.T) {
 	}
 	s.WantFree(proof.Key(shard))
 
-	// lib/pq does send it; the answer is lost, and the connection with it.
+	// lib/pq does send it; the answer is lost, and nearly always the connection with it: whether it
+	// is depends on how fast the server is.
 	db = s.PQ()
 	shard, err = stop(db, Pinned)
-	if !errors.Is(err, context.Canceled) || db.Stats().OpenConnections != 0 {
-		t.Fatalf("stopped with %v and %d connections, want none left", err, db.Stats().OpenConnections)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped with %v, want %v", err, context.Canceled)
 	}
 	s.WantFree(proof.Key(shard))
 
