@@ -101,8 +101,6 @@ type Effect struct {
 	CleanupSite string
 	// Dropped: the caller looks at none of the results by which the helper tells how it went.
 	Dropped bool
-	// Async: in a goroutine or a function handed to code that is not followed.
-	Async bool
 }
 
 // Alt is one way through a function that runs later.

@@ -23,7 +23,7 @@ func whole(inner *Effect) *Effect {
 		Batch: []*Effect{{Op: Send, Site: "q", Text: term.Str("b")}}, Made: sent, Fn: param(3),
 		Alts: []Alt{{Effects: []*Effect{{Op: End, Site: "e", Ending: client.Return, Handle: param(0)}},
 			Facts: []Fact{{Cond: param(1), Val: true}}}},
-		Ending: client.CommitTx, Snapshot: true, Cleanup: InDefer, CleanupSite: "d", Dropped: true, Async: true,
+		Ending: client.CommitTx, Snapshot: true, Cleanup: InDefer, CleanupSite: "d", Dropped: true,
 	}
 }
 

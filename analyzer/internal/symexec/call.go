@@ -291,7 +291,7 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 	}
 	switch a.Op {
 	case term.Closure, term.Func, term.Bound:
-		x.escape(s, c, a, nil, summary.NoCleanup, true)
+		x.escape(s, c, a, nil, summary.NoCleanup)
 	case term.Load:
 		if a.Args[0].Op == term.Cell { // a struct, by value
 			x.passed(s, c, a.Args[0], false)
@@ -314,14 +314,14 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 }
 
 // escape notes a function value that may run later, with the outcomes that it would have now.
-func (x *exec) escape(s *state, at *call, fn *term.Term, args []*term.Term, cl summary.Cleanup, async bool) {
+func (x *exec) escape(s *state, at *call, fn *term.Term, args []*term.Term, cl summary.Cleanup) {
 	if fn == nil {
 		return
 	}
 	site := at.site + "e"
 	alts := x.later(s, fn, args, &call{site: site, pos: at.pos, name: at.name}, cl)
 	if len(alts) > 0 {
-		s.emit(&summary.Effect{Op: summary.Escape, Site: site, Cleanup: cl, CleanupSite: site, Async: async, Fn: fn, Alts: alts})
+		s.emit(&summary.Effect{Op: summary.Escape, Site: site, Cleanup: cl, CleanupSite: site, Fn: fn, Alts: alts})
 	}
 }
 

@@ -30,7 +30,7 @@ func (x *exec) instr(s *state, in ssa.Instruction, site string) {
 	case *ssa.Go:
 		c := x.prepare(s, &in.Call, nil, site)
 		x.consumeAll(s, c.args)
-		x.escape(s, c, c.fn, c.args, summary.NoCleanup, true)
+		x.escape(s, c, c.fn, c.args, summary.NoCleanup)
 	case *ssa.Send:
 		x.passed(s, &call{site: site, pos: in.Pos()}, x.val(s, in.X), false)
 	case ssa.Value:
@@ -358,7 +358,7 @@ func (x *exec) left(s *state, ptr, val *term.Term, site string) {
 // kept notes function values that are put where something else will find and call them.
 func (x *exec) kept(s *state, val *term.Term, site string) {
 	if val.Op == term.Closure || val.Op == term.Bound {
-		x.escape(s, &call{site: site}, val, nil, summary.InReturned, true)
+		x.escape(s, &call{site: site}, val, nil, summary.InReturned)
 		return
 	}
 	parts := val.Args

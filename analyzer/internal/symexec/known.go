@@ -115,7 +115,7 @@ func (x *exec) known(s *state, c *call, obj *types.Func) []*state {
 
 // cleanup registers fn to run after the function's own defers, as testing's Cleanup does.
 func (x *exec) cleanup(s *state, c *call, fn *term.Term) {
-	x.escape(s, c, fn, nil, summary.InCleanup, false)
+	x.escape(s, c, fn, nil, summary.InCleanup)
 	s.cleanups = append(s.cleanups, &call{fn: fn, site: c.site + "e", pos: c.pos, name: c.name,
 		sig: types.NewSignatureType(nil, nil, nil, nil, nil, false)})
 	x.fresh(s, c, "cleanup")
