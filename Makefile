@@ -1,6 +1,6 @@
 # What a contributor runs. Everything works offline once the modules and the servers are there.
 
-.PHONY: build servers test check fuzz
+.PHONY: build servers test test-long check fuzz
 
 build: ## the command, in ./bin
 	go build -o bin/ ./cmd/advisorylint
@@ -10,6 +10,9 @@ servers: ## the servers that tests start privately: installs what is missing
 
 test: servers ## every test of every module, with one total
 	@go run ./internal/tally
+
+test-long: servers ## the same with the long forms of the runtime's tests on failing servers
+	@TAGS=long go run ./internal/tally
 
 check: ## gofmt, go vet, staticcheck, the linter on itself, go mod tidy, govulncheck where it can run
 	@scripts/check.sh

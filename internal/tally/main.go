@@ -3,7 +3,8 @@
 //	go run ./internal/tally [module folder...]
 //
 // Without folders it takes every folder with a go.mod that git knows or could add. The engine's
-// packages run under the race detector.
+// packages and the runtime's run under the race detector. TAGS=long in the environment adds the long
+// forms of tests, and the time that they need.
 // It fails when a test fails, when a package does not build, and when no test ran at all.
 package main
 
@@ -20,7 +21,10 @@ import (
 )
 
 // timeout bounds one package's tests. Starting the servers on a busy machine is part of it.
-const timeout = "15m"
+const (
+	timeout     = "15m"
+	longTimeout = "60m"
+)
 
 func main() {
 	modules := os.Args[1:]
@@ -98,11 +102,12 @@ func testModule(dir string, total *tally) error {
 	return errors.Join(goTest(dir, total, true, race), goTest(dir, total, false, plain))
 }
 
-// raced reports whether a package of the root module is tested under the race detector: the engine
-// and its stages. The rules' own tests and those of the command do little but load the clients'
-// source, which the detector makes three times as slow for nothing.
+// raced reports whether a package of the root module is tested under the race detector: the runtime,
+// the engine and its stages. The rules' own tests and those of the command do little but load the
+// clients' source, which the detector makes three times as slow for nothing.
 func raced(pkg string) bool {
-	return strings.Contains(pkg, "/analyzer/internal/") && !strings.HasSuffix(pkg, "/fix")
+	return strings.Contains(pkg, "/runtime/") ||
+		strings.Contains(pkg, "/analyzer/internal/") && !strings.HasSuffix(pkg, "/fix")
 }
 
 // goTest runs the tests of some packages of the module in dir.
@@ -111,6 +116,9 @@ func goTest(dir string, total *tally, race bool, packages []string) error {
 		return nil
 	}
 	args := []string{"test", "-json", "-timeout=" + timeout}
+	if tags := os.Getenv("TAGS"); tags != "" {
+		args = []string{"test", "-json", "-timeout=" + longTimeout, "-tags=" + tags}
+	}
 	if race {
 		args = append(args, "-race")
 	}

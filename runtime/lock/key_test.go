@@ -25,8 +25,8 @@ func TestKeysOfDifferentPartsDiffer(t *testing.T) {
 			}
 		}
 	}
-	if NewKey("a", "b") != NewKey("a", "b") {
-		t.Error("the same parts gave two keys")
+	if again := NewKey("a", "b"); again != keys[0] {
+		t.Errorf("the same parts gave %v and %v", keys[0], again)
 	}
 }
 
