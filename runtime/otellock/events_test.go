@@ -98,7 +98,7 @@ func (o *telemetry) sum(t *testing.T, name string) (sum float64) {
 func words(attrs attribute.Set) string {
 	var all []string
 	for _, a := range attrs.ToSlice() {
-		all = append(all, string(a.Key)+"="+a.Value.Emit())
+		all = append(all, string(a.Key)+"="+a.Value.String())
 	}
 	slices.Sort(all)
 	return "{" + strings.Join(all, " ") + "}"
