@@ -21,11 +21,11 @@ type Handle struct {
 	ctx    context.Context // ends with the lock
 	cancel context.CancelCauseFunc
 	caller context.Context // for observers
-	leave  func()          // gives the turn to the next in this process
 	ended  sync.Once
 
 	mu    sync.Mutex
-	hold  Hold // nil until acquired
+	turns []Key // whose turn in this process it has
+	hold  Hold  // nil until acquired
 	since time.Time
 	state state
 	cause error // of lost
@@ -129,6 +129,17 @@ func (h *Handle) end() {
 		h.leave()
 		h.locker.forget(h)
 	})
+}
+
+// leave passes the turns on to the next in this process.
+func (h *Handle) leave() {
+	h.mu.Lock()
+	turns := h.turns
+	h.turns = nil
+	h.mu.Unlock()
+	for _, k := range slices.Backward(turns) {
+		h.locker.queues.leave(k)
+	}
 }
 
 // lose ends the handle's context because of what reason says. It is what a Backend calls as Request.Lost,

@@ -76,7 +76,7 @@ func (l *Locker) acquire(ctx, parent context.Context, keys []Key, opts []Option)
 func (l *Locker) pending(ctx, parent context.Context, keys []Key, more []Option) (*Handle, error) {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, Key.Compare)
-	h := &Handle{locker: l, keys: slices.Compact(keys), caller: ctx, leave: func() {}}
+	h := &Handle{locker: l, keys: slices.Compact(keys), caller: ctx}
 	h.outer, _ = parent.Value(handleKey{}).(*Handle)
 	var err error
 	if h.opts, err = l.opts.apply(more); err != nil {
@@ -138,23 +138,47 @@ func (l *Locker) waiting(ctx context.Context, wait time.Duration) (context.Conte
 
 // queue waits for the turns. Keys are in order, so that two who want several can't wait for each other.
 func (l *Locker) queue(ctx context.Context, h *Handle) (queued bool, err error) {
-	ctx, cancel := l.waiting(ctx, h.opts.wait)
-	defer cancel()
-	var leaves []func()
-	h.leave = func() {
-		for _, leave := range slices.Backward(leaves) {
-			leave()
-		}
+	if h.opts.wait == 0 {
+		return l.tryQueue(h)
 	}
+	start := time.Now()
 	for _, k := range h.keys {
-		leave, behind, err := l.queues.enter(ctx, k, h.opts.shared, h.opts.wait != 0)
-		queued = queued || behind
-		if err != nil {
-			return queued, waitError(ctx, err)
+		if behind := l.queues.enter(k, h.opts.shared); behind != nil {
+			queued = true
+			if err := l.stand(ctx, behind, start, h.opts.wait); err != nil {
+				return queued, err
+			}
 		}
-		leaves = append(leaves, leave)
+		h.turns = append(h.turns, k)
 	}
 	return queued, nil
+}
+
+func (l *Locker) tryQueue(h *Handle) (queued bool, err error) {
+	for _, k := range h.keys {
+		turn, ok := l.queues.try(k, h.opts.shared)
+		queued = queued || !turn
+		if !ok {
+			return queued, ErrNotAcquired
+		}
+		if turn {
+			h.turns = append(h.turns, k)
+		}
+	}
+	return queued, nil
+}
+
+// stand waits in a queue, for what is left of a wait that began at start.
+func (l *Locker) stand(ctx context.Context, behind *place, start time.Time, wait time.Duration) error {
+	if wait > 0 {
+		wait = max(wait-time.Since(start), time.Nanosecond)
+	}
+	ctx, cancel := l.waiting(ctx, wait)
+	defer cancel()
+	if err := behind.wait(ctx); err != nil {
+		return waitError(ctx, err)
+	}
+	return nil
 }
 
 // ask asks the server, for what is left of the time to wait.

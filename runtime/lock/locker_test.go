@@ -497,30 +497,28 @@ func TestCloseDuringTheGrantLeavesNothing(t *testing.T) {
 func TestSharedLocksOfOneProcessGoInTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q queues
-		one, _, err := q.enter(t.Context(), keyA, true, true)
-		if err != nil {
-			t.Fatal(err)
+		if behind := q.enter(keyA, true); behind != nil {
+			t.Fatal("the first has a place behind others")
 		}
-		if _, queued, err := q.enter(t.Context(), keyA, true, false); err != nil || !queued {
-			t.Errorf("a shared try while another asks: queued %v, %v", queued, err)
+		if turn, ok := q.try(keyA, true); turn || !ok {
+			t.Errorf("a shared try while another asks: turn %v, ok %v", turn, ok)
 		}
-		if _, _, err := q.enter(t.Context(), keyA, false, false); !errors.Is(err, ErrNotAcquired) {
-			t.Errorf("an exclusive try while another asks: %v", err)
+		if turn, ok := q.try(keyA, false); turn || ok {
+			t.Errorf("an exclusive try while another asks: turn %v, ok %v", turn, ok)
 		}
 		var in atomic.Int32
 		for range 3 {
 			go func() {
-				leave, _, _ := q.enter(t.Context(), keyA, true, true)
+				_ = q.enter(keyA, true).wait(t.Context())
 				in.Add(1)
-				leave()
+				q.leave(keyA)
 			}()
 		}
 		synctest.Wait()
 		if in.Load() != 0 {
 			t.Error("a second asks the server")
 		}
-		one()
-		one()
+		q.leave(keyA)
 		synctest.Wait()
 		if in.Load() != 3 || len(q.byKey) != 0 {
 			t.Errorf("%d went in, %d queues left", in.Load(), len(q.byKey))

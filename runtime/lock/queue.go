@@ -1,8 +1,8 @@
 package lock
 
 import (
-	"container/list"
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -16,79 +16,93 @@ type queues struct {
 }
 
 type queue struct {
-	shared  bool       // how the one who has the turn wants the lock
-	waiting *list.List // of chan struct{}, one for each caller behind it; closed to pass the turn on
+	shared  bool // how the one who has the turn wants the lock
+	waiting []*place
 }
 
-// enter waits for the turn on key. Queued says that someone was before. Without patience it fails
-// at once with ErrNotAcquired when there is one; but two who want the lock shared are not in each
-// other's way, and the second goes past the queue, without a turn to pass on.
-func (q *queues) enter(ctx context.Context, key Key, shared, patient bool) (leave func(), queued bool, err error) {
-	q.mu.Lock()
-	one, busy := q.byKey[key]
-	switch {
-	case !busy:
-		if q.byKey == nil {
-			q.byKey = map[Key]*queue{}
-		}
-		q.byKey[key] = &queue{shared: shared, waiting: list.New()}
-		q.mu.Unlock()
-		return q.leaver(key), false, nil
-	case !patient && shared && one.shared:
-		q.mu.Unlock()
-		return func() {}, true, nil
-	case !patient:
-		q.mu.Unlock()
-		return nil, true, ErrNotAcquired
-	}
-	turn := waiter{shared: shared, ready: make(chan struct{})}
-	place := one.waiting.PushBack(turn)
-	q.mu.Unlock()
-	select {
-	case <-turn.ready:
-		return q.leaver(key), true, nil
-	case <-ctx.Done():
-		q.abandon(key, one, place, turn)
-		return nil, true, context.Cause(ctx)
-	}
-}
-
-type waiter struct {
+// place is one in the queue of key, behind others.
+type place struct {
+	queues *queues
+	key    Key
 	shared bool
-	ready  chan struct{}
+	turn   chan struct{} // closed when the turn comes
 }
 
-// leaver passes the turn on, once.
-func (q *queues) leaver(key Key) func() {
-	return sync.OnceFunc(func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.next(key)
-	})
+// enter takes the turn on key when nobody is before, or else a place behind them.
+func (q *queues) enter(key Key, shared bool) *place {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one, busy := q.byKey[key]
+	if !busy {
+		q.start(key, shared)
+		return nil
+	}
+	behind := &place{queues: q, key: key, shared: shared, turn: make(chan struct{})}
+	one.waiting = append(one.waiting, behind)
+	return behind
+}
+
+// try takes the turn on key when nobody is before. Two who want the lock shared are not in each
+// other's way: the second needs no turn, and has none to pass on.
+func (q *queues) try(key Key, shared bool) (turn, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one, busy := q.byKey[key]
+	if busy {
+		return false, shared && one.shared
+	}
+	q.start(key, shared)
+	return true, true
+}
+
+// start makes the queue of a key whose turn the caller has. The mutex is held.
+func (q *queues) start(key Key, shared bool) {
+	if q.byKey == nil {
+		q.byKey = map[Key]*queue{}
+	}
+	q.byKey[key] = &queue{shared: shared}
+}
+
+// wait waits for the turn, or gives the place up when ctx ends.
+func (p *place) wait(ctx context.Context) error {
+	select {
+	case <-p.turn:
+		return nil
+	case <-ctx.Done():
+		p.abandon()
+		return context.Cause(ctx)
+	}
+}
+
+// abandon gives the place up. When the turn came at the same moment, it is passed on.
+func (p *place) abandon() {
+	q := p.queues
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one := q.byKey[p.key]
+	if i := slices.Index(one.waiting, p); i >= 0 {
+		one.waiting = slices.Delete(one.waiting, i, i+1)
+		return
+	}
+	q.next(p.key)
+}
+
+// leave passes the turn on key on.
+func (q *queues) leave(key Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.next(key)
 }
 
 // next gives the turn to the first who waits, or forgets the key. The mutex is held.
 func (q *queues) next(key Key) {
 	one := q.byKey[key]
-	first := one.waiting.Front()
-	if first == nil {
+	if len(one.waiting) == 0 {
 		delete(q.byKey, key)
 		return
 	}
-	turn := one.waiting.Remove(first).(waiter)
-	one.shared = turn.shared
-	close(turn.ready)
-}
-
-// abandon takes a caller who gave up out of the queue. When the turn came at the same moment, it is
-// passed on.
-func (q *queues) abandon(key Key, one *queue, place *list.Element, turn waiter) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	select {
-	case <-turn.ready:
-		q.next(key)
-	default:
-		one.waiting.Remove(place)
-	}
+	first := one.waiting[0]
+	one.waiting = slices.Delete(one.waiting, 0, 1)
+	one.shared = first.shared
+	close(first.turn)
 }
