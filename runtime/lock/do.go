@@ -165,7 +165,7 @@ func (l *Locker) term(ctx context.Context, key Key, fn func(context.Context) err
 		return failed
 	})
 	switch {
-	case ctx.Err() != nil && failed == nil:
+	case ctx.Err() != nil && (failed == nil || errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))):
 		return context.Cause(ctx)
 	case failed != nil && !errors.Is(err, ErrLost):
 		return err

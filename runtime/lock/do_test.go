@@ -82,9 +82,9 @@ func TestCampaignHasOneLeaderAtATime(t *testing.T) {
 					mu.Lock()
 					leaders--
 					mu.Unlock()
-					return nil
+					return ctx.Err()
 				})
-				if !errors.Is(err, over) {
+				if err != over {
 					t.Errorf("campaign %d: %v", i, err)
 				}
 			})

@@ -163,6 +163,16 @@ func (h *Handle) lose(reason error) {
 	}
 }
 
+// innermost is the last handle that ctx was made under and that is not released: what released ones
+// leave behind must not grow with a chain of contexts.
+func innermost(ctx context.Context) *Handle {
+	h, _ := ctx.Value(handleKey{}).(*Handle)
+	for h != nil && !h.live() {
+		h = h.outer
+	}
+	return h
+}
+
 // has reports whether this handle, or one around it, holds key of locker at this time.
 func (h *Handle) has(locker *Locker, key Key) bool {
 	for ; h != nil; h = h.outer {

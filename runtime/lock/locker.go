@@ -77,7 +77,7 @@ func (l *Locker) pending(ctx, parent context.Context, keys []Key, more []Option)
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, Key.Compare)
 	h := &Handle{locker: l, keys: slices.Compact(keys), caller: ctx}
-	h.outer, _ = parent.Value(handleKey{}).(*Handle)
+	h.outer = innermost(parent)
 	var err error
 	if h.opts, err = l.opts.apply(more); err != nil {
 		return nil, h.fault("acquire", err)
