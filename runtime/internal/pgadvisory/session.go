@@ -14,11 +14,13 @@ var ErrNoRow = errors.New("no row")
 // methods are not called concurrently.
 type Session interface {
 	// QueryRow runs one statement and scans its first row. ErrNoRow when there is none. Server errors
-	// keep their SQLSTATE: errors.As to interface{ SQLState() string }.
+	// keep their SQLSTATE: errors.As to interface{ SQLState() string }. It returns soon after ctx has
+	// ended, whatever the network does. Args are int64 and string, dest *int64, *bool and *string; a statement
+	// without args must be sent without a named prepared statement, which some poolers do not know.
 	QueryRow(ctx context.Context, sql string, args []any, dest ...any) error
 
 	// Park reads from the connection until ctx ends, which leaves it usable and is nil, or the
-	// connection dies, which is an error. Drivers that can't give errors.ErrUnsupported, at once.
+	// connection dies, which is an error, at once. Drivers that can't give errors.ErrUnsupported, at once.
 	Park(ctx context.Context) error
 
 	// PID is the server process that answered when the connection was made (BackendKeyData). False when

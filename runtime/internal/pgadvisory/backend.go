@@ -1,0 +1,95 @@
+package pgadvisory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// Options says how a Backend keeps its locks. The zero value is what most want.
+type Options struct {
+	// Heartbeat is how often a session that holds a lock is asked whether it is there, which is what
+	// notices a network that is silent; a session that the server ends is noticed at once. 0 is
+	// DefaultHeartbeat.
+	Heartbeat time.Duration
+
+	// HeartbeatTimeout is how long the answer may take before the lock counts as lost. 0 is
+	// DefaultHeartbeatTimeout. Loss by a silent network is noticed within Heartbeat + HeartbeatTimeout.
+	HeartbeatTimeout time.Duration
+
+	// PollInterval takes the place of Heartbeat with drivers that can't read from a connection between
+	// statements (Session.Park): 0 is DefaultPollInterval.
+	PollInterval time.Duration
+
+	// AllowPooler is for a pooler in session mode between the program and the server, which keeps
+	// session-level locks but hides the server's process: the process is then known from the lock
+	// statement only. A pooler in transaction mode is refused all the same when it shows.
+	AllowPooler bool
+
+	// Fencing gives each lock a token of the sequence in Schema.
+	Fencing bool
+
+	// Probe remembers, for several Backends over one pool, that there is no pooler; nil for one of the
+	// Backend's own.
+	Probe *Probe
+}
+
+// Defaults of the Options.
+const (
+	DefaultHeartbeat        = 5 * time.Second
+	DefaultHeartbeatTimeout = 5 * time.Second
+	DefaultPollInterval     = 50 * time.Millisecond
+)
+
+// A Backend takes session-level advisory locks, each on a session of its own. It is a lock.Backend and
+// a lock.Claimer.
+type Backend struct {
+	sessions Sessions
+	opts     Options
+	probe    *Probe
+
+	holds  sync.Map       // lock.Key to the *hold that came last, for Claim
+	watchs sync.WaitGroup // timers and goroutines of holds
+}
+
+// New makes a Backend, which closes sessions when it is closed.
+func New(sessions Sessions, opts Options) *Backend {
+	b := &Backend{sessions: sessions, opts: opts, probe: opts.Probe}
+	if b.probe == nil {
+		b.probe = new(Probe)
+	}
+	for _, d := range []struct {
+		option   *time.Duration
+		standard time.Duration
+	}{
+		{&b.opts.Heartbeat, DefaultHeartbeat},
+		{&b.opts.HeartbeatTimeout, DefaultHeartbeatTimeout},
+		{&b.opts.PollInterval, DefaultPollInterval},
+	} {
+		if *d.option <= 0 {
+			*d.option = d.standard
+		}
+	}
+	return b
+}
+
+// Name is "postgresql".
+func (b *Backend) Name() string { return "postgresql" }
+
+// Acquire takes every key of the request on one session.
+func (b *Backend) Acquire(ctx context.Context, request lock.Request) (lock.Hold, error) {
+	panic("not yet")
+}
+
+// Claim implements lock.Claimer by the table in Schema.
+func (b *Backend) Claim(ctx context.Context, key lock.Key, every time.Duration) (bool, error) {
+	panic("not yet")
+}
+
+// Close waits for what watched the holds, and closes the sessions' source.
+func (b *Backend) Close() error {
+	b.watchs.Wait()
+	return b.sessions.Close()
+}
