@@ -50,8 +50,8 @@ type Backend struct {
 	opts     Options
 	probe    *Probe
 
-	holds  sync.Map       // lock.Key to the *hold that came last, for Claim
-	watchs sync.WaitGroup // timers and goroutines of holds
+	holds   sync.Map       // lock.Key to the *hold that came last, for Claim
+	running sync.WaitGroup // goroutines of holds, and timers that would start one
 }
 
 // New makes a Backend, which closes sessions when it is closed.
@@ -78,18 +78,46 @@ func New(sessions Sessions, opts Options) *Backend {
 // Name is "postgresql".
 func (b *Backend) Name() string { return "postgresql" }
 
-// Acquire takes every key of the request on one session.
+// Acquire takes every key of the request on one session, one statement and one round trip for each.
 func (b *Backend) Acquire(ctx context.Context, request lock.Request) (lock.Hold, error) {
-	panic("not yet")
+	session, err := b.session(ctx, request.Nested)
+	if err != nil {
+		return nil, Failure(ctx, err)
+	}
+	a := attempt{backend: b, session: session, request: request, start: time.Now()}
+	for _, key := range request.Keys {
+		if err := a.lock(ctx, key); err != nil {
+			a.undo(ctx, err)
+			return nil, err
+		}
+	}
+	return a.held(), nil
 }
 
-// Claim implements lock.Claimer by the table in Schema.
-func (b *Backend) Claim(ctx context.Context, key lock.Key, every time.Duration) (bool, error) {
-	panic("not yet")
+// session gives a session on which a lock may be taken: never one that a pooler may take away.
+func (b *Backend) session(ctx context.Context, nested bool) (Session, error) {
+	if b.probe.passed.Load() {
+		return b.sessions.Get(ctx, nested)
+	}
+	leave, err := b.probe.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	session, err := b.sessions.Get(ctx, nested)
+	if err != nil || b.probe.passed.Load() {
+		return session, err
+	}
+	if err := b.ask(ctx, session); err != nil {
+		session.Destroy()
+		return nil, err
+	}
+	b.probe.passed.Store(true)
+	return session, nil
 }
 
 // Close waits for what watched the holds, and closes the sessions' source.
 func (b *Backend) Close() error {
-	b.watchs.Wait()
+	b.running.Wait()
 	return b.sessions.Close()
 }

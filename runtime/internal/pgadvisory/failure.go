@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
@@ -64,4 +65,14 @@ func sqlState(err error) string {
 		return server.SQLState()
 	}
 	return ""
+}
+
+// endedByServer reports whether err is the server's word that it ended the session: 57P01 to 57P05,
+// for an administrator, a crash, a shutdown, a dropped database, an idle session.
+func endedByServer(err error) bool { return strings.HasPrefix(sqlState(err), "57P") }
+
+// survived reports whether err is one of a statement, after which the session goes on.
+func survived(err error) bool {
+	state := sqlState(err)
+	return state != "" && !endedByServer(err) && !strings.HasPrefix(state, "08")
 }
