@@ -1,0 +1,65 @@
+package locktest
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// defectVariable makes TestSuite run against a server with that defect.
+const defectVariable = "LOCKTEST_DEFECT"
+
+func TestSuite(t *testing.T) {
+	Run(t, newMemory(defect(os.Getenv(defectVariable))).backend())
+}
+
+// TestSuiteSees runs TestSuite in another process, where its failure is what is wanted, against servers
+// that do one thing wrong each.
+func TestSuiteSees(t *testing.T) {
+	for _, c := range []struct {
+		defect defect
+		in     string // the behaviour that fails
+	}{
+		{grantsTwice, "two lockers exclude each other"},
+		{grantsTwice, "a wait ends with ErrTimeout in about its time, and leaves nothing"},
+		{losesSilently, "a lock that the server ends ends the handle's context with ErrLost"},
+		{losesSilently, "Do gives ErrLost when the lock was lost under its function"},
+		{losesSilently, "the loss of one key is the loss of all that were taken with it"},
+		{keepsCanceled, "a cancel and a grant that meet leave nothing"},
+		{keepsCanceled, "a cancel ends a wait with its cause, and leaves nothing"},
+		{keepsReleased, "Do gives what its function gives"},
+		{keepsReleased, "a panic in Do's function releases and goes on"},
+		{keepsReleased, "a release with a context that has ended gets out"},
+		{keepsPart, "AcquireAll with one key busy fails and leaves none"},
+		{followsCtx, "a cancel of the acquire's context after the grant changes nothing"},
+		{waitsOn, "a wait ends with ErrTimeout in about its time, and leaves nothing"},
+		{waitsOn, "a context's deadline ends a wait with ErrTimeout and DeadlineExceeded, and leaves nothing"},
+		{neverWaits, "a wait is granted when the holder releases"},
+		{repeatsTokens, "each holder's token is larger than those before, whichever locker it has"},
+		{repeatsTokens, "each of several keys has a token that grows"},
+		{claimsAlways, "RunOnce runs once in its interval, and again after it"},
+		{claimsAlways, "a run that failed counts, and its error is given"},
+		{claimsNever, "RunOnce runs once in its interval, and again after it"},
+		{sharesAlways, "a shared lock waits for an exclusive one"},
+		{leaksOne, "two lockers exclude each other"},
+		{waitsTwice, "those who wait in one process are one waiter at the server"},
+		{releasesLate, "a release with a context that has ended gets out"},
+		{checksNothing, "a check of a lock that the server has ended is ErrLost or no answer, never nil"},
+		{ownError, "an acquire with a context that has ended gives its cause, and leaves nothing"},
+	} {
+		t.Run(string(c.defect)+" in "+c.in, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestSuite$/^"+regexp.QuoteMeta(c.in)+"$", "-test.v")
+			cmd.Env = append(os.Environ(), defectVariable+"="+string(c.defect))
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Errorf("the suite passes:\n%s", out)
+			}
+			if want := "--- FAIL: TestSuite/" + strings.ReplaceAll(c.in, " ", "_"); !strings.Contains(string(out), want) {
+				t.Errorf("no %q in:\n%s", want, out)
+			}
+		})
+	}
+}
