@@ -1,0 +1,77 @@
+package pgxlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// A Locker takes session-level locks on connections of its own. Close ends them.
+type Locker struct {
+	*lock.Locker
+}
+
+// Schema is the SQL that creates what Fencing and RunOnce need. It is for a migration, and may be run again.
+var Schema = pgadvisory.Schema
+
+// New makes a Locker with a pool of its own that connects as a copy of pool says, from pgxpool.ParseConfig.
+// The copy differs in this: MaxConns is the option of this name; MinConns and MinIdleConns are 0, so
+// that a Locker without locks has no connections in the end; PrepareConn, BeforeAcquire and AfterRelease
+// are not called, because what they do for the program's statements would come before and after each lock.
+//
+// It connects when the first lock is taken. Ctx is for the making of the pool only. Errors wrap
+// lock.ErrInvalid, or are pgxpool's.
+func New(ctx context.Context, pool *pgxpool.Config, opts ...Option) (*Locker, error) {
+	if pool == nil {
+		return nil, fmt.Errorf("pgxlock: new: %w: nil *pgxpool.Config", lock.ErrInvalid)
+	}
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("pgxlock: new: %w", err)
+	}
+	own := pool.Copy()
+	own.MaxConns, own.MinConns, own.MinIdleConns = int32(c.maxConns), 0, 0
+	own.PrepareConn, own.BeforeAcquire, own.AfterRelease = nil, nil, nil
+	opened, err := pgxpool.NewWithConfig(ctx, own)
+	if err != nil {
+		return nil, fmt.Errorf("pgxlock: new: %w", err)
+	}
+	locker, err := lock.New(pgadvisory.New(newOwnPool(opened, c.maxConns), c.core), c.lock...)
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return &Locker{Locker: locker}, nil
+}
+
+// FromPool is New with the configuration of pool, of which it uses no connection.
+func FromPool(pool *pgxpool.Pool, opts ...Option) (*Locker, error) {
+	if pool == nil {
+		return nil, fmt.Errorf("pgxlock: new: %w: nil *pgxpool.Pool", lock.ErrInvalid)
+	}
+	return New(context.Background(), pool.Config(), opts...)
+}
+
+// Do runs fn while it holds the lock of key, like lock.Locker.Do, on a connection of the caller's pool, for
+// programs that keep no Locker. The connection stays out of the pool until fn has ended; when it would be the last that
+// the pool may open, the error is lock.ErrPoolExhausted, because fn may need one. Whoever holds many locks at a time wants
+// a Locker. All who call it with one pool at a time share one, with the defaults of New.
+func Do(ctx context.Context, pool *pgxpool.Pool, key lock.Key, fn func(context.Context) error, opts ...lock.Option) error {
+	if pool == nil {
+		return fmt.Errorf("pgxlock: do %q: %w: nil *pgxpool.Pool", key, lock.ErrInvalid)
+	}
+	known := pgadvisory.PoolOf(pool)
+	locker, done, err := known.Locker(func() (*lock.Locker, error) {
+		lent := &lentPool{pool: pool, known: known, most: int(pool.Config().MaxConns)}
+		return lock.New(pgadvisory.New(lent, pgadvisory.Options{Probe: &known.Probe}))
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	return locker.Do(ctx, key, fn, opts...)
+}

@@ -1,0 +1,79 @@
+package pgxlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// ownPool is a pool that has connections for locks only.
+type ownPool struct {
+	pool  *pgxpool.Pool
+	slots chan struct{} // one value for each session that is out
+}
+
+func newOwnPool(pool *pgxpool.Pool, size int) *ownPool {
+	return &ownPool{pool: pool, slots: make(chan struct{}, size)}
+}
+
+// Get implements pgadvisory.Sessions.
+func (p *ownPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		if nested {
+			return nil, fmt.Errorf("%w: all %d connections of the Locker are in use, and the caller has one of them: raise MaxConns",
+				lock.ErrPoolExhausted, cap(p.slots))
+		}
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("all %d connections of the Locker are in use (MaxConns): %w", cap(p.slots), context.Cause(ctx))
+		}
+	}
+	return acquire(ctx, p.pool, func() { <-p.slots })
+}
+
+// Close implements pgadvisory.Sessions.
+func (p *ownPool) Close() error {
+	p.pool.Close()
+	return nil
+}
+
+// lentPool is the caller's pool, of which locks must leave a connection for the caller's work.
+type lentPool struct {
+	pool  *pgxpool.Pool
+	known *pgadvisory.Pool
+	most  int
+}
+
+// Get implements pgadvisory.Sessions. A connection that the work has comes back without this caller's
+// doing unless nested: then the pool may be waited for in vain.
+func (p *lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
+	unpin, err := p.known.Pin(p.most)
+	if err != nil {
+		return nil, err
+	}
+	if stat := p.pool.Stat(); nested && stat.AcquiredConns() >= stat.MaxConns() {
+		unpin()
+		return nil, fmt.Errorf("%w: all %d connections of the pool are in use, and the caller has one of them",
+			lock.ErrPoolExhausted, stat.MaxConns())
+	}
+	return acquire(ctx, p.pool, unpin)
+}
+
+// Close implements pgadvisory.Sessions. The pool is the caller's.
+func (p *lentPool) Close() error { return nil }
+
+func acquire(ctx context.Context, pool *pgxpool.Pool, gone func()) (pgadvisory.Session, error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		gone()
+		return nil, err
+	}
+	return &session{pooled: conn, conn: conn.Conn(), gone: gone}, nil
+}
