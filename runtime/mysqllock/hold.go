@@ -1,0 +1,154 @@
+package mysqllock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// A hold is one connection with locks on it. Whoever has sent on own may use the session: a heartbeat, a
+// Check or the Release. The fields below own belong to it, too.
+type hold struct {
+	session *session
+	names   []string
+	tokens  []int64
+	lost    func(error)
+	every   time.Duration // from one heartbeat to the next
+	within  time.Duration // for an answer
+
+	life context.Context // of statements that Release need not wait for
+	end  context.CancelFunc
+
+	own   chan struct{}
+	over  bool // the session is gone or going
+	timer *time.Timer
+	idle  chan struct{} // closed when the heartbeat for which the timer was set has ended
+
+	checks sync.WaitGroup
+}
+
+// newHold keeps a session. No goroutine runs for it until the first heartbeat is due, and none between
+// two: short locks cost a timer.
+func newHold(b *backend, s *session, names []string, tokens []int64, lost func(error)) *hold {
+	h := &hold{session: s, names: names, tokens: tokens, lost: lost, every: b.heartbeat,
+		within: max(3*b.heartbeat, time.Second), own: make(chan struct{}, 1), idle: make(chan struct{})}
+	h.life, h.end = context.WithCancel(context.Background())
+	h.own <- struct{}{} // the first beat finds the timer set
+	h.timer = time.AfterFunc(h.every, h.beat)
+	<-h.own
+	return h
+}
+
+func (h *hold) Tokens() []int64 { return h.tokens }
+
+// Deadline is zero: a session's lock has no lease.
+func (h *hold) Deadline() time.Time { return time.Time{} }
+
+// beat runs in the timer's goroutine. The loss is told last, when Release does not wait for this
+// goroutine any more: an observer that hears of it may release.
+func (h *hold) beat() {
+	if loss := h.tick(); loss != nil {
+		h.lost(loss)
+	}
+}
+
+// tick asks once and sets the timer again.
+func (h *hold) tick() (loss error) {
+	select {
+	case h.own <- struct{}{}:
+		defer func() { <-h.own }()
+	case <-h.life.Done():
+		close(h.idle)
+		return nil
+	}
+	defer close(h.idle) // this one, also when the next has taken its place below
+	if h.over {
+		return nil
+	}
+	if loss = h.probe(); loss == nil && h.life.Err() == nil {
+		h.idle = make(chan struct{})
+		h.timer.Reset(h.every)
+	}
+	return loss
+}
+
+// probe asks the server, and gives up the session unless it answers that all is held. Own is had.
+func (h *hold) probe() error {
+	err := h.session.held(h.life, h.within, h.names)
+	if serverCode(err) != 0 { // such as a KILL QUERY, which is not the end of the connection
+		err = h.session.held(h.life, h.within, h.names)
+	}
+	if err == nil || h.life.Err() != nil {
+		return nil // Release has the session next
+	}
+	h.over = true
+	h.session.destroy()
+	if errors.Is(err, lock.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", lock.ErrLost, err)
+}
+
+// Check asks the server. Its context ends the waiting for the answer but not the statement, which would
+// cost the connection and with it the lock.
+func (h *hold) Check(ctx context.Context) error {
+	select {
+	case h.own <- struct{}{}:
+	case <-h.life.Done():
+		return lock.ErrNotHeld
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if h.over {
+		<-h.own
+		return fmt.Errorf("%w: connection %d is closed", lock.ErrLost, h.session.id)
+	}
+	answer := make(chan error, 1)
+	h.checks.Add(1)
+	go func() {
+		loss := h.probe()
+		<-h.own
+		answer <- loss
+		h.checks.Done() // as in beat, before an observer hears of it
+		if loss != nil {
+			h.lost(loss)
+		}
+	}()
+	select {
+	case loss := <-answer:
+		return loss
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Release waits for a heartbeat or Check under way, frees the locks, and returns when no goroutine of
+// the hold runs any more.
+func (h *hold) Release(ctx context.Context) error {
+	select {
+	case h.own <- struct{}{}:
+	case <-ctx.Done():
+		h.end() // makes the driver give up the statement under way
+		h.own <- struct{}{}
+	}
+	was := h.over
+	h.over = true
+	h.end()
+	stopped, idle := h.timer.Stop(), h.idle
+	var err error
+	if was {
+		err = fmt.Errorf("%w: connection %d was closed when the lock was lost", lock.ErrNotHeld, h.session.id)
+	} else {
+		err = h.session.unlock(ctx, h.names)
+	}
+	<-h.own
+	if !stopped {
+		<-idle
+	}
+	h.checks.Wait()
+	return err
+}

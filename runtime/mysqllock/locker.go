@@ -1,0 +1,127 @@
+package mysqllock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// Defaults of the options.
+const (
+	DefaultHeartbeat = time.Second
+	DefaultWaitStep  = 20 * time.Second
+)
+
+// A Locker takes locks on the server of one *sql.DB.
+type Locker struct {
+	*lock.Locker
+}
+
+// An Option changes how a Locker works.
+type Option func(*settings)
+
+type settings struct {
+	heartbeat time.Duration
+	waitStep  time.Duration
+	fencing   bool
+	defaults  []lock.Option
+}
+
+// Heartbeat is how long after the last statement of a lock that is held the server is asked whether it
+// still is: DefaultHeartbeat unless said. A connection that was killed or closed is noticed within this
+// time; a network that is silent within four times it, of which three are spent waiting for the answer,
+// but not less than a second.
+func Heartbeat(d time.Duration) Option { return func(s *settings) { s.heartbeat = d } }
+
+// WaitStep is how long one GET_LOCK waits at most: DefaultWaitStep unless said, in whole seconds. A longer
+// wait is several of them, and loses its place in the server's queue between two. It must be shorter
+// than what else ends a statement that takes long: the driver's readTimeout, the server's
+// max_statement_time or max_execution_time.
+func WaitStep(d time.Duration) Option { return func(s *settings) { s.waitStep = d } }
+
+// Fencing gives every lock a token (lock.Token, Handle.Token) that is larger than those of earlier holders
+// of its key. It needs the table of Schema, and two statements more for an acquire. The tokens are as
+// durable as what the server commits: a crash with innodb_flush_log_at_trx_commit other than 1, or a
+// failover to a replica that lags behind, may give a token again.
+func Fencing() Option { return func(s *settings) { s.fencing = true } }
+
+// Defaults are options for all locks of the Locker.
+func Defaults(opts ...lock.Option) Option {
+	return func(s *settings) { s.defaults = append(s.defaults, opts...) }
+}
+
+// New makes a Locker whose locks keep connections of db. It asks nothing of the server. The error wraps
+// lock.ErrInvalid.
+func New(db *sql.DB, opts ...Option) (*Locker, error) {
+	s := settings{heartbeat: DefaultHeartbeat, waitStep: DefaultWaitStep}
+	for _, option := range opts {
+		option(&s)
+	}
+	switch {
+	case db == nil:
+		return nil, fmt.Errorf("%s: %w: no *sql.DB", name, lock.ErrInvalid)
+	case s.heartbeat <= 0:
+		return nil, fmt.Errorf("%s: %w: Heartbeat(%v) is not positive", name, lock.ErrInvalid, s.heartbeat)
+	case s.waitStep < time.Second:
+		return nil, fmt.Errorf("%s: %w: WaitStep(%v) is less than a second", name, lock.ErrInvalid, s.waitStep)
+	}
+	locker, err := lock.New(&backend{db: db, settings: s}, s.defaults...)
+	if err != nil {
+		return nil, err
+	}
+	return &Locker{locker}, nil
+}
+
+// Do runs fn while it holds the lock of key, as Locker.Do does, with a Locker of default options that all
+// calls for one db share while there are any: callers of this process queue in it, and a call inside
+// another for the same key is lock.ErrReentrant.
+func Do(ctx context.Context, db *sql.DB, key lock.Key, fn func(context.Context) error, opts ...lock.Option) error {
+	locker, leave, err := lockers.enter(db)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return locker.Do(ctx, key, fn, opts...)
+}
+
+// lockers has the Locker of each pool for which Do is being called. It is dropped after the last call, not
+// closed: nothing of a Locker runs when no call of it does, except what ends by itself (see orphan.go).
+var lockers = registry{of: map[*sql.DB]*member{}}
+
+type registry struct {
+	mu sync.Mutex
+	of map[*sql.DB]*member
+}
+
+type member struct {
+	locker *Locker
+	calls  int
+}
+
+func (r *registry) enter(db *sql.DB) (*Locker, func(), error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.of[db]
+	if !ok {
+		locker, err := New(db)
+		if err != nil {
+			return nil, nil, err
+		}
+		m = &member{locker: locker}
+		r.of[db] = m
+	}
+	m.calls++
+	return m.locker, func() { r.leave(db, m) }, nil
+}
+
+func (r *registry) leave(db *sql.DB, m *member) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m.calls--; m.calls == 0 {
+		delete(r.of, db)
+	}
+}
