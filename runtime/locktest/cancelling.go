@@ -34,6 +34,7 @@ var cancelling = []behaviour{
 		}
 		s.want(h.Check(s.ctx()))
 		s.release(h)
+		time.Sleep(20 * time.Millisecond) // for a grant to those who have gone
 		s.wantTakes(b, k)
 		s.wantTakes(a, k)
 	}},

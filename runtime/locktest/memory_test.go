@@ -32,7 +32,6 @@ const (
 	waitsTwice    defect = "counts every waiter twice"
 	releasesLate  defect = "releases a moment after it said so"
 	checksNothing defect = "does not ask the server in a check"
-	ownError      defect = "hides the cause of a cancel"
 )
 
 // memory is a lock server in this process.
@@ -69,7 +68,7 @@ func (m *memory) backend() Backend {
 		Waiters:  m.waiting,
 		Lost:     50 * time.Millisecond,
 		TTL:      100 * time.Millisecond,
-		Patience: 2 * time.Second,
+		Patience: 5 * time.Second,
 		Shared:   true, Fencing: true, Claims: true,
 	}
 }
@@ -205,8 +204,7 @@ func (m *memory) leave(r lock.Request, err error) error {
 // failed is the error of an acquire whose context ended. The defect is that the server goes on waiting for
 // one who has gone.
 func (m *memory) failed(r lock.Request, cause error) error {
-	switch m.defect {
-	case keepsCanceled:
+	if m.defect == keepsCanceled {
 		r.Lost = func(error) {}
 		go func() {
 			for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -218,8 +216,6 @@ func (m *memory) failed(r lock.Request, cause error) error {
 				}
 			}
 		}()
-	case ownError:
-		return errors.New("memory: canceled")
 	}
 	return fmt.Errorf("memory: %w", cause)
 }
