@@ -1,0 +1,112 @@
+package pglock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+)
+
+// sessions takes sessions out of a *sql.DB.
+type sessions struct {
+	db   *sql.DB
+	pool *pgadvisory.Pool
+	ends sync.WaitGroup // connections that are being closed
+}
+
+// nestedPatience is how long one who holds a lock already waits for a connection of a pool that is in use
+// to the last: the work may have it that waits for this very call.
+const nestedPatience = 2 * time.Second
+
+// Get implements pgadvisory.Sessions.
+func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
+	stats := s.db.Stats()
+	unpin, err := s.pool.Pin(stats.MaxOpenConnections)
+	if err != nil {
+		return nil, err
+	}
+	if nested && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
+		var cancel context.CancelFunc
+		exhausted := fmt.Errorf("%w: none of %d came free in %v, while a lock is held", lock.ErrPoolExhausted, stats.MaxOpenConnections, nestedPatience)
+		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, exhausted)
+		defer cancel()
+	}
+	opened, err := s.db.Conn(ctx)
+	if err != nil {
+		unpin()
+		if cause := context.Cause(ctx); errors.Is(cause, lock.ErrPoolExhausted) {
+			return nil, cause
+		}
+		return nil, err
+	}
+	c, err := below(opened)
+	if err != nil {
+		opened.Close()
+		unpin()
+		return nil, err
+	}
+	return &session{conn: c, from: s, unpin: unpin}, nil
+}
+
+// Close implements pgadvisory.Sessions. The pool is the caller's.
+func (s *sessions) Close() error {
+	s.ends.Wait()
+	return nil
+}
+
+// session is a connection that a lock has for itself.
+type session struct {
+	conn
+	from  *sessions
+	unpin func()
+}
+
+func (s *session) QueryRow(ctx context.Context, query string, args []any, dest ...any) error {
+	return s.queryRow(ctx, query, args, dest...)
+}
+
+// Park implements pgadvisory.Session. Notifications are left for whoever listens: pgx keeps them.
+func (s *session) Park(ctx context.Context) (err error) {
+	if s.pgx == nil {
+		return errors.ErrUnsupported
+	}
+	failed := s.Raw(func(any) error {
+		for err == nil {
+			err = s.pgx.PgConn().WaitForNotification(ctx)
+		}
+		if ctx.Err() != nil && !s.pgx.IsClosed() {
+			err = nil
+		}
+		return nil
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (s *session) PID() (pid uint32, ok bool) {
+	if s.pgx == nil {
+		return 0, false
+	}
+	return s.pgx.PgConn().PID(), true
+}
+
+func (s *session) Return() {
+	_ = s.Conn.Close() // of a connection that is closed already
+	s.unpin()
+}
+
+func (s *session) Destroy() {
+	s.hangUp()
+	s.unpin()
+	if s.pgx != nil && s.pgx.IsClosed() {
+		// After a statement that was given up, pgx has the server cancel it, in a goroutine of at most 15 s.
+		s.from.ends.Go(func() { <-s.pgx.PgConn().CleanupDone() })
+	}
+}
