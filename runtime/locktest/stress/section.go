@@ -1,0 +1,99 @@
+// Package stress finds out whether a lock excludes: it runs many goroutines and processes against one
+// key, and keeps a record of who was in the critical section, in the same server, by that server's clock.
+package stress
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Section is a critical section whose visits a server records. Visitors of all processes share it.
+type Section interface {
+	// Prepare makes the record, once, before anyone enters.
+	Prepare(ctx context.Context) error
+
+	// Enter records that someone is inside, with the fencing token of the lock, or 0 without.
+	Enter(ctx context.Context, token int64) (visit int64, err error)
+
+	// Leave records that the visitor is not inside any more. It comes before the lock's release.
+	Leave(ctx context.Context, visit int64) error
+
+	// Visits are all that were recorded.
+	Visits(ctx context.Context) ([]Visit, error)
+}
+
+// A Visit is one stay in a Section, by the server's clock.
+type Visit struct {
+	ID      int64
+	Token   int64     // 0 without fencing
+	Entered time.Time // when the server heard of it
+	Left    time.Time // zero when it did not: the visitor is inside, or died there
+}
+
+// A Report says what the visits of a Section show.
+type Report struct {
+	Visits int
+	Open   int           // that were not left. Each counts as left when it was entered
+	Most   int           // inside at once
+	Both   time.Duration // during which more than one was inside
+	Stale  int           // visits with a token that is not larger than every one before
+}
+
+// Judge makes a report of visits.
+func Judge(visits []Visit) Report {
+	type step struct {
+		at     time.Time
+		inside int
+	}
+	r := Report{Visits: len(visits)}
+	visits = slices.SortedFunc(slices.Values(visits), func(a, b Visit) int {
+		return cmp.Or(a.Entered.Compare(b.Entered), cmp.Compare(a.ID, b.ID))
+	})
+	var steps []step
+	var last int64
+	for _, v := range visits {
+		if v.Token != 0 && v.Token <= last {
+			r.Stale++
+		}
+		last = max(last, v.Token)
+		if v.Left.IsZero() {
+			r.Open++
+			continue
+		}
+		steps = append(steps, step{v.Entered, +1}, step{v.Left, -1})
+	}
+	// Who leaves at the moment in which another enters was not inside with it.
+	slices.SortStableFunc(steps, func(a, b step) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.inside, b.inside))
+	})
+	inside := 0
+	for i, s := range steps {
+		if inside > 1 {
+			r.Both += s.at.Sub(steps[i-1].at)
+		}
+		inside += s.inside
+		r.Most = max(r.Most, inside)
+	}
+	return r
+}
+
+// Err is nil when no two were inside at once, and every token was larger than those before.
+func (r Report) Err() error {
+	if r.Most <= 1 && r.Stale == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d visits: %d inside at once, more than one during %.6f s, %d with a stale token",
+		r.Visits, r.Most, r.Both.Seconds(), r.Stale)
+}
+
+// Inspect judges the visits that a section has recorded.
+func Inspect(ctx context.Context, s Section) (Report, error) {
+	visits, err := s.Visits(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	return Judge(visits), nil
+}
