@@ -351,9 +351,9 @@ func TestDoTxWaitersOfOneProcessKeepNoConnections(t *testing.T) {
 	})
 }
 
-// poolerDSN are parameters without which the driver uses named prepared statements, which a PgBouncer of
-// before 1.21 does not know in transaction mode.
-var poolerDSN = map[string]string{"pgx": "&default_query_exec_mode=exec", "postgres": "&binary_parameters=yes"}
+// poolerDSN is what a driver needs not to use named prepared statements for the work, which a PgBouncer of
+// before 1.21 does not know in transaction mode. The locks themselves need nothing.
+var poolerDSN = map[string]string{"pgx": "&default_query_exec_mode=exec", "postgres": ""}
 
 func TestDoTxWorksThroughAPoolerInTransactionMode(t *testing.T) {
 	for _, driver := range drivers {

@@ -9,7 +9,7 @@ import (
 var parameter = regexp.MustCompile(`\$[1-9][0-9]*`)
 
 // plain are texts that mean themselves between quotes, whatever the server's settings.
-var plain = regexp.MustCompile(`^[a-zA-Z0-9_ .:-]*$`)
+var plain = regexp.MustCompile(`^[a-zA-Z0-9_ .,:{}-]*$`)
 
 // inlined writes the arguments into the statement, for drivers that need a round trip more, and an unnamed
 // prepared statement, for one with arguments: lib/pq does. With an argument that is neither a number nor

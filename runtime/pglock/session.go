@@ -21,7 +21,7 @@ type sessions struct {
 
 // nestedPatience is how long one who holds a lock already waits for a connection of a pool that is in use
 // to the last: the work may have it that waits for this very call.
-const nestedPatience = 2 * time.Second
+const nestedPatience = time.Second
 
 // Get implements pgadvisory.Sessions.
 func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
@@ -70,14 +70,28 @@ func (s *session) QueryRow(ctx context.Context, query string, args []any, dest .
 	return s.queryRow(ctx, query, args, dest...)
 }
 
-// Park implements pgadvisory.Session. Notifications are left for whoever listens: pgx keeps them.
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// Park implements pgadvisory.Session. It sets the deadline itself, since a program may have told pgx to send a
+// cancel request when a context ends. Notifications are left for whoever listens: pgx keeps them.
 func (s *session) Park(ctx context.Context) (err error) {
 	if s.pgx == nil {
 		return errors.ErrUnsupported
 	}
 	failed := s.Raw(func(any) error {
+		network := s.pgx.PgConn().Conn()
+		interrupted := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(interrupted)
+			_ = network.SetReadDeadline(past)
+		})
 		for err == nil {
-			err = s.pgx.PgConn().WaitForNotification(ctx)
+			err = s.pgx.PgConn().WaitForNotification(context.Background())
+		}
+		if !stop() {
+			<-interrupted
+			_ = network.SetReadDeadline(time.Time{})
 		}
 		if ctx.Err() != nil && !s.pgx.IsClosed() {
 			err = nil
@@ -102,11 +116,20 @@ func (s *session) Return() {
 	s.unpin()
 }
 
+// goodbye is how long Destroy waits for pgx to have the server give up a statement whose context ended:
+// until then it may still grant what the statement asks for.
+const goodbye = 250 * time.Millisecond
+
 func (s *session) Destroy() {
 	s.hangUp()
 	s.unpin()
-	if s.pgx != nil && s.pgx.IsClosed() {
-		// After a statement that was given up, pgx has the server cancel it, in a goroutine of at most 15 s.
-		s.from.ends.Go(func() { <-s.pgx.PgConn().CleanupDone() })
+	if s.pgx == nil || !s.pgx.IsClosed() {
+		return
+	}
+	done := s.pgx.PgConn().CleanupDone() // after 15 s at most
+	select {
+	case <-done:
+	case <-time.After(goodbye):
+		s.from.ends.Go(func() { <-done })
 	}
 }
