@@ -1,0 +1,31 @@
+package pgxlock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/advisorylint/advisorylint/runtime/lock"
+	"github.com/advisorylint/advisorylint/runtime/locktest"
+)
+
+func TestConformance(t *testing.T) {
+	s := newServer(t)
+	s.exec(Schema)
+	locktest.Run(t, locktest.Backend{
+		New: func(tb testing.TB, opts ...lock.Option) *lock.Locker {
+			tb.Helper()
+			l, err := New(tb.Context(), parse(tb, s.url), MaxConns(40), Fencing(), Defaults(opts...))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return l.Locker
+		},
+		Grants:  func(tb testing.TB, key lock.Key) int { return int(s.grants(key)) },
+		Break:   func(tb testing.TB, key lock.Key) { s.terminate(key) },
+		Lost:    2 * time.Second,
+		TTL:     500 * time.Millisecond,
+		Shared:  true,
+		Fencing: true,
+		Claims:  true,
+	})
+}
