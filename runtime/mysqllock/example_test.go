@@ -99,9 +99,10 @@ func ExampleRelease() {
 	if err := conn.QueryRowContext(ctx, `SELECT GET_LOCK(?, 0)`, job).Scan(&taken); err != nil || taken.Int64 != 1 {
 		log.Fatal(taken, err)
 	}
-	fmt.Println("first: ", mysqllock.Release(ctx, conn, job))
-	fmt.Println("second:", errors.Is(mysqllock.Release(ctx, conn, job), lock.ErrNotHeld))
-	// Output:
-	// first:  <nil>
-	// second: true
+	if err := mysqllock.Release(ctx, conn, job); err != nil {
+		log.Fatal(err)
+	}
+	err = mysqllock.Release(ctx, conn, job)
+	fmt.Println("again, not held:", errors.Is(err, lock.ErrNotHeld))
+	// Output: again, not held: true
 }

@@ -132,9 +132,10 @@ func ExampleUnlock() {
 	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, job); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("first: ", pglock.Unlock(ctx, conn, job))
-	fmt.Println("second:", errors.Is(pglock.Unlock(ctx, conn, job), lock.ErrNotHeld))
-	// Output:
-	// first:  <nil>
-	// second: true
+	if err := pglock.Unlock(ctx, conn, job); err != nil {
+		log.Fatal(err)
+	}
+	err = pglock.Unlock(ctx, conn, job)
+	fmt.Println("again, not held:", errors.Is(err, lock.ErrNotHeld))
+	// Output: again, not held: true
 }
