@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// local is a subject without server: take is its acquire.
+func local(take func(ctx context.Context) (release, error)) subject {
+	return subject{library: "local", open: func(context.Context, address, string) (client, error) {
+		return client{contender: same(take), close: func() {}}, nil
+	}}
+}
+
+// mutex is a lock that is right.
+func mutex() subject {
+	turn := make(chan struct{}, 1)
+	return local(func(ctx context.Context) (release, error) {
+		select {
+		case turn <- struct{}{}:
+			return func(context.Context) error { <-turn; return nil }, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+}
+
+func TestALockThatIsRightHasNoTroubles(t *testing.T) {
+	o, err := measure(t.Context(), mutex(), "", "key", load{contenders: 4, hold: 100 * time.Microsecond}, 50*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.during != (troubles{}) || o.atEnd != (troubles{}) {
+		t.Errorf("troubles: %+v, %+v", o.during, o.atEnd)
+	}
+	if o.total() == 0 || len(o.grants) != 4 || len(o.handoff) == 0 || len(o.release) != o.total() {
+		t.Errorf("%d grants of %d contenders, %d hand-offs, %d releases", o.total(), len(o.grants), len(o.handoff), len(o.release))
+	}
+	if !slices.IsSorted(o.acquire) || !slices.IsSorted(o.handoff) || o.handoff[0] < 0 {
+		t.Errorf("times out of order, or below zero")
+	}
+}
+
+func TestTwoInsideAtOnceAreSeen(t *testing.T) {
+	free := func(context.Context) error { return nil }
+	none := local(func(context.Context) (release, error) { return free, nil })
+	r := &run{}
+	if r.enter(); r.during.violations != 0 {
+		t.Error("the first is a violation")
+	}
+	if r.enter(); r.during.violations != 1 {
+		t.Errorf("two inside: %d violations", r.during.violations)
+	}
+	if raced {
+		return // a lock that excludes nobody is a data race of the holders' count, as it should be
+	}
+	o, err := measure(t.Context(), none, "", "key", load{contenders: 4, hold: time.Millisecond}, 50*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.during.violations == 0 || !errors.Is(o.during.first, errNotExclusive) {
+		t.Errorf("troubles: %+v", o.during)
+	}
+}
+
+func TestAStarvingContenderCountsInTheWaitAndTheFairness(t *testing.T) {
+	var first sync.Once
+	greedy := local(func(ctx context.Context) (release, error) {
+		got := false
+		if first.Do(func() { got = true }); got {
+			return func(context.Context) error { return nil }, nil
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	// One got it before measuring began, and all wait for ever since.
+	const lasts = 50 * time.Millisecond
+	o, err := measure(t.Context(), greedy, "", "key", load{contenders: 4}, lasts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.acquire) != 4 || o.acquire[0] < lasts {
+		t.Errorf("waits: %v, want four of at least %v", o.acquire, lasts)
+	}
+	if f := o.figures(); f.Fairness != 0 || f.Cycles != 0 || f.AcquireP99 < lasts {
+		t.Errorf("figures: %+v", f)
+	}
+}
+
+func TestErrorsAreToldApartByWhenTheyHappened(t *testing.T) {
+	boom, late := errors.New("boom"), errors.New("late")
+	s := local(func(ctx context.Context) (release, error) {
+		if ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		return nil, boom
+	})
+	o, err := measure(t.Context(), s, "", "key", load{contenders: 2}, 30*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.during.errors == 0 || !errors.Is(o.during.first, boom) || o.atEnd.errors != 0 {
+		t.Errorf("troubles: %+v, %+v", o.during, o.atEnd)
+	}
+	s = local(func(ctx context.Context) (release, error) {
+		<-ctx.Done()
+		return func(context.Context) error { return late }, nil
+	})
+	if o, err = measure(t.Context(), s, "", "key", load{contenders: 1}, 30*time.Millisecond, nil); err != nil {
+		t.Fatal(err)
+	}
+	if o.during.errors != 0 || o.atEnd.errors != 1 || !errors.Is(o.atEnd.first, late) {
+		t.Errorf("troubles: %+v, %+v", o.during, o.atEnd)
+	}
+}
+
+func TestApartMakesAClientForEachContender(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		opened, closed := 0, 0
+		s := subject{library: "counted", open: func(context.Context, address, string) (client, error) {
+			opened++
+			return client{contender: same(nil), close: func() { closed++ }}, nil
+		}}
+		contenders, closeAll, err := assemble(t.Context(), s, "", "key", load{contenders: 3, apart: apart})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAll()
+		want := 1
+		if apart {
+			want = 3
+		}
+		if len(contenders) != 3 || opened != want || closed != want {
+			t.Errorf("apart %v: %d contenders, %d opened, %d closed", apart, len(contenders), opened, closed)
+		}
+	}
+}
