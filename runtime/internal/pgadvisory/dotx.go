@@ -55,10 +55,14 @@ func (c *txCall) commit(ctx context.Context, key lock.Key) error {
 		return fmt.Errorf("postgresql: commit under %q: %w", key, err)
 	}
 	c.ended = true
-	if err := c.tx.Commit(ctx); err != nil {
-		return fmt.Errorf("postgresql: commit under %q: %w", key, err)
+	err := c.tx.Commit(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err) // whether it was committed is not known
+	}
+	return fmt.Errorf("postgresql: commit under %q: %w", key, err)
 }
 
 // txBackend takes transaction-level locks, for the txCall in the context.
