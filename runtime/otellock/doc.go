@@ -3,7 +3,7 @@
 //
 //	observer, err := otellock.New()
 //	...
-//	locker, err := redislock.New(client, lock.WithObserver(observer))
+//	locker, err := redislock.New(client, redislock.Defaults(lock.WithObserver(observer)))
 //
 // # Metrics
 //
