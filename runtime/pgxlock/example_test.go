@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
@@ -54,6 +55,44 @@ func ExampleLocker_Do() {
 	// busy: true
 	// worked under the lock: 42
 	// released: <nil>
+}
+
+// The lock and the work are one transaction: whatever ends the session undoes the work.
+func ExampleDoTx() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, exampleURL())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, `CREATE TABLE seats (number int, guest text)`); err != nil {
+		log.Fatal(err)
+	}
+
+	book := func(guest string) error {
+		return pgxlock.DoTx(ctx, pool, lock.NewKey("cinema", "hall", "1"), func(ctx context.Context, tx pgx.Tx) error {
+			var next int
+			if err := tx.QueryRow(ctx, `SELECT count(*) + 1 FROM seats`).Scan(&next); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO seats VALUES ($1, $2)`, next, guest)
+			return err
+		})
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if err := book(fmt.Sprint("guest ", i)); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	all.Wait()
+
+	var seats, numbers int
+	err = pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT number) FROM seats`).Scan(&seats, &numbers)
+	fmt.Println(seats, "guests in", numbers, "seats", err)
+	// Output: 8 guests in 8 seats <nil>
 }
 
 // A job that every replica schedules for every hour runs in one of them.
