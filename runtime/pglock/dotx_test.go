@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/url"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
@@ -390,6 +392,86 @@ func TestDoTxRefusesWhatCannotBeRight(t *testing.T) {
 	} {
 		if !errors.Is(err, lock.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func TestDoTxThatIsTheVictimOfADeadlockSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, open func(int) *sql.DB) {
+		const leaked = 77
+		db, other, watch, key := open(1), open(0), open(0), keyOf(t)
+		exec(t, db, lockOf("pg_advisory_lock", leaked)) // on the connection that DoTx gets
+		exec(t, db, `SET deadlock_timeout = '10ms'`)
+		holder := session(t, other)
+		exec(t, holder, `SET deadlock_timeout = '1h'`) // so that it is not the one who looks
+		exec(t, holder, lockOf("pg_advisory_lock", key.Int64()))
+		waited := make(chan error, 1)
+		go func() {
+			_, err := holder.ExecContext(context.Background(), lockOf("pg_advisory_lock", leaked))
+			waited <- err
+		}()
+		eventually(t, "the other waits", func() bool { return waiting(t, watch, leaked) == 1 })
+		err := pglock.DoTx(patient(t), db, key, func(context.Context, *sql.Tx) error { t.Error("fn runs"); return nil })
+		var server interface{ SQLState() string }
+		if !errors.Is(err, lock.ErrDeadlock) || !errors.As(err, &server) || server.SQLState() != "40P01" {
+			t.Errorf("error %v, want ErrDeadlock by the server's 40P01", err)
+		}
+		exec(t, db, lockOf("pg_advisory_unlock", leaked))
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		exec(t, holder, `SELECT pg_advisory_unlock_all()`)
+		wantNothing(t, watch)
+	})
+}
+
+func TestDoTxTellsObservers(t *testing.T) {
+	each(t, func(t *testing.T, open func(int) *sql.DB) {
+		var events []lock.Event
+		seen := observer(func(e lock.Event) { events = append(events, e) })
+		err := pglock.DoTx(patient(t), open(0), keyOf(t), func(context.Context, *sql.Tx) error { return nil }, lock.WithObserver(seen), lock.Shared())
+		if err != nil {
+			t.Error(err)
+		}
+		if len(events) != 2 || events[0].Kind != lock.Acquired || events[1].Kind != lock.Released || events[1].Err != nil || !events[0].Shared {
+			t.Errorf("events %+v, want acquired and released", events)
+		}
+	})
+}
+
+type observer func(lock.Event)
+
+func (o observer) Observe(_ context.Context, e lock.Event) { o(e) }
+
+func TestDoTxOnASilentNetworkEndsInTime(t *testing.T) {
+	failed := errors.New("failed")
+	for _, driver := range drivers {
+		for name, result := range map[string]error{"commit": nil, "rollback": failed} {
+			t.Run(driver+" "+name, func(t *testing.T) {
+				direct := testserver.Postgres(t)
+				u, err := url.Parse(direct)
+				if err != nil {
+					t.Fatal(err)
+				}
+				verifyGoroutines(t)
+				proxy := faultproxy.New(t, u.Host)
+				watch, db := open(t, driver, direct, 0), open(t, driver, proxy.Through(direct), 0)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				err = pglock.DoTx(ctx, db, keyOf(t), func(context.Context, *sql.Tx) error {
+					proxy.Blackhole(true)
+					return result
+				}, lock.ReleaseTimeout(200*time.Millisecond))
+				if result == nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v, want that of the context", err)
+				}
+				if result != nil && (!errors.Is(err, failed) || !errors.Is(err, lock.ErrUnconfirmed)) {
+					t.Errorf("error %v, want fn's and ErrUnconfirmed", err)
+				}
+				eventually(t, "no connection is in use", func() bool { return db.Stats().InUse == 0 })
+				proxy.Blackhole(false)
+				wantNothing(t, watch)
+			})
 		}
 	}
 }
