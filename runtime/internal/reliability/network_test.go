@@ -1,0 +1,282 @@
+package reliability_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/advisorylint/advisorylint/internal/faultproxy"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+	"github.com/advisorylint/advisorylint/runtime/locktest/stress"
+)
+
+// TestNetwork has a proxy between lockers and servers. What the tests do is mostly to wait.
+func TestNetwork(t *testing.T) {
+	eachBackend(t, map[string]func(*site){
+		"a lock is lost within its bound when the network goes silent":            lostInSilence,
+		"a release in a silent network is bounded and leaves nothing":             releaseInSilence,
+		"an acquire in a silent network is bounded and leaves nothing":            acquireInSilence,
+		"a waiter whose connection breaks leaves nothing":                         brokenWaiter,
+		"a connection that breaks loses a session's lock, and no lease":           brokenHolder,
+		"a half-open connection is heard of within the bound of a silent network": halfOpen,
+	})
+}
+
+// A session lives on at the server until the network is back, so that nothing can overlap with it.
+func TestNetworkOfLeases(t *testing.T) {
+	eachLease(t, map[string]func(*site){
+		"leases do not overlap when the network goes silent": noOverlapInSilence,
+	})
+}
+
+// holdThrough holds a new key through a proxy, for longer than a renewal or a heartbeat takes.
+func (s *site) holdThrough() (p *faultproxy.Proxy, h *lock.Handle, k lock.Key) {
+	s.Helper()
+	p, behind := s.proxy()
+	k = s.key()
+	h = s.acquire(s.locker(behind), k)
+	time.Sleep(max(heartbeat, ttl/3) + 50*time.Millisecond)
+	if err := h.Guard(); err != nil {
+		s.Fatalf("before the fault: %v", err)
+	}
+	return p, h, k
+}
+
+func lostInSilence(s *site) {
+	rival := s.locker(s.source)
+	s.within(s.silent, "loss in a silent network", func() time.Duration {
+		p, h, k := s.holdThrough()
+		p.Blackhole(true)
+		var granted time.Time
+		waiter := start(func() (*lock.Handle, error) {
+			h, err := rival.Acquire(s.ctx(), k)
+			granted = time.Now()
+			return h, err
+		})
+		took := s.lost(h)
+		heard := time.Now()
+		s.want(h.Release(s.ctx()), lock.ErrLost)
+		if !s.lease { // its session ends for the server when the network is back
+			p.Blackhole(false)
+		}
+		o := s.receive(waiter)
+		if o.err != nil {
+			s.Fatal(o.err)
+		}
+		if granted.Before(heard) {
+			// The two goroutines read the clock a moment apart: only more than that is an overlap.
+			if overlap := heard.Sub(granted); overlap > 10*time.Millisecond {
+				s.Errorf("the next was granted %v before the loss was heard of", overlap)
+			}
+		}
+		s.release(o.h)
+		p.Blackhole(false)
+		s.wantFree(k)
+		return took
+	})
+}
+
+func noOverlapInSilence(s *site) {
+	section, end, err := s.kind.section(s.source)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { end() })
+	const rounds = 3
+	k, ctx := s.key(), s.ctx()
+	rival := s.locker(s.source)
+	visits := 0
+	for n := range rounds {
+		p, behind := s.proxy()
+		a := s.locker(behind)
+		var both sync.WaitGroup
+		entered := make(chan struct{})
+		both.Go(func() {
+			err := a.Do(ctx, k, func(inner context.Context) error {
+				token, _ := lock.Token(inner)
+				visit, err := section.Enter(ctx, token)
+				if err != nil {
+					return err
+				}
+				close(entered)
+				<-inner.Done()
+				return section.Leave(ctx, visit) // on the way that is not silent
+			})
+			s.want(err, lock.ErrLost)
+		})
+		<-entered
+		// At any moment between two renewals.
+		time.Sleep(time.Duration(n) * ttl / 3 / rounds)
+		p.Blackhole(true)
+		both.Go(func() {
+			_, err := stress.Load{Goroutines: 1, Rounds: 1, Hold: 10 * time.Millisecond}.Run(ctx, section,
+				func(ctx context.Context, fn func(context.Context) error) error { return rival.Do(ctx, k, fn) })
+			if err != nil {
+				s.Error(err)
+			}
+		})
+		both.Wait()
+		p.Blackhole(false)
+		visits += 2
+	}
+	s.wantNoViolation(section, visits)
+}
+
+// wantNoViolation wants a clean record of so many visits.
+func (s *site) wantNoViolation(section stress.Section, visits int) {
+	s.Helper()
+	r, err := stress.Inspect(s.ctx(), section)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Logf("%+v", r)
+	if err := r.Err(); err != nil {
+		s.Error(err)
+	}
+	if r.Visits != visits || r.Open != 0 {
+		s.Errorf("%+v, want %d visits and none open", r, visits)
+	}
+}
+
+func releaseInSilence(s *site) {
+	const bound = 300 * time.Millisecond
+	rival := s.locker(s.source)
+	s.within(bound+s.grace, "release in a silent network", func() time.Duration {
+		p, behind := s.proxy()
+		k := s.key()
+		h := s.acquire(s.locker(behind), k, lock.ReleaseTimeout(bound))
+		p.Blackhole(true)
+		start := time.Now()
+		s.want(h.Release(s.ctx()), lock.ErrUnconfirmed, lock.ErrLost)
+		took := time.Since(start)
+		p.Blackhole(false)
+		s.taken(rival, k)
+		s.wantFree(k)
+		return took
+	})
+}
+
+func acquireInSilence(s *site) {
+	const bound = 300 * time.Millisecond
+	rival := s.locker(s.source)
+	for what, limit := range map[string]func() (context.Context, lock.Option){
+		"wait": func() (context.Context, lock.Option) { return s.ctx(), lock.Wait(bound) },
+		"context": func() (context.Context, lock.Option) {
+			ctx, cancel := context.WithTimeout(s.Context(), bound)
+			s.Cleanup(cancel)
+			return ctx, lock.Wait(patience)
+		},
+	} {
+		s.within(bound+time.Second/2+s.grace, "acquire in a silent network, bounded by its "+what, func() time.Duration {
+			p, behind := s.proxy()
+			l, warm, k := s.locker(behind), s.key(), s.key()
+			s.taken(l, warm)
+			p.Blackhole(true)
+			ctx, option := limit()
+			start := time.Now()
+			h, err := l.Acquire(ctx, k, option)
+			took := time.Since(start)
+			if s.want(err, lock.ErrTimeout); err == nil {
+				s.release(h)
+			}
+			p.Blackhole(false)
+			s.taken(rival, k)
+			s.wantFree(k)
+			return took
+		})
+	}
+}
+
+func brokenWaiter(s *site) {
+	faults := map[string]func(*faultproxy.Proxy){
+		"cut":       func(p *faultproxy.Proxy) { p.Cut() },
+		"reset":     func(p *faultproxy.Proxy) { p.Reset() },
+		"half-open": func(p *faultproxy.Proxy) { p.HalfOpen() },
+		"silence":   func(p *faultproxy.Proxy) { p.Blackhole(true) },
+	}
+	holder, rival := s.locker(s.source), s.locker(s.source)
+	for name, fault := range faults {
+		p, behind := s.proxy()
+		k := s.key()
+		h := s.acquire(holder, k)
+		waits := s.locker(behind)
+		ctx, cancel := context.WithCancel(s.ctx())
+		waiter := start(func() (*lock.Handle, error) { return waits.Acquire(ctx, k) })
+		time.Sleep(50 * time.Millisecond)
+		fault(p)
+		time.Sleep(10 * time.Millisecond)
+		cancel()
+		if o := s.receive(waiter); o.err == nil {
+			s.Errorf("%s: granted beside its holder", name)
+		}
+		s.release(h)
+		p.Blackhole(false)
+		// MariaDB and MySQL look for the end of a waiter's connection once a second, and may have granted
+		// the lock to it meanwhile.
+		s.Logf("%s: taken after %v", name, s.taken(rival, k))
+		s.wantFree(k)
+	}
+}
+
+func brokenHolder(s *site) {
+	faults := map[string]func(*faultproxy.Proxy){
+		"cut":   func(p *faultproxy.Proxy) { p.Cut() },
+		"reset": func(p *faultproxy.Proxy) { p.Reset() },
+	}
+	rival := s.locker(s.source)
+	for name, fault := range faults {
+		if s.lease {
+			p, h, k := s.holdThrough()
+			fault(p)
+			for end := time.Now().Add(2 * ttl); time.Now().Before(end); time.Sleep(ttl / 10) {
+				if err := h.Guard(); err != nil {
+					s.Fatalf("%s: %v", name, err)
+				}
+			}
+			if _, err := rival.Acquire(s.ctx(), k, lock.Try()); !errors.Is(err, lock.ErrNotAcquired) {
+				s.Errorf("%s: a rival gets %v", name, err)
+			}
+			s.release(h)
+			s.wantFree(k)
+			continue
+		}
+		s.within(s.ended, "loss after "+name, func() time.Duration {
+			p, h, k := s.holdThrough()
+			fault(p)
+			took := s.lost(h)
+			s.want(h.Release(s.ctx()), lock.ErrLost)
+			s.taken(rival, k)
+			s.wantFree(k)
+			return took
+		})
+	}
+}
+
+func halfOpen(s *site) {
+	rival := s.locker(s.source)
+	if s.lease { // a renewal on another connection may keep it, but then it is kept
+		p, h, k := s.holdThrough()
+		p.HalfOpen()
+		time.Sleep(2 * ttl)
+		kept := h.Guard() == nil
+		s.Logf("kept: %v", kept)
+		if err := h.Check(s.ctx()); kept != (err == nil) {
+			s.Errorf("guard says %v, the server %v", kept, err)
+		}
+		_ = h.Release(s.ctx()) // ErrLost when it was not kept
+		s.taken(rival, k)
+		s.wantFree(k)
+		return
+	}
+	s.within(s.silent, "loss after half-open", func() time.Duration {
+		p, h, k := s.holdThrough()
+		p.HalfOpen()
+		took := s.lost(h)
+		s.want(h.Release(s.ctx()), lock.ErrLost)
+		s.taken(rival, k)
+		s.wantFree(k)
+		return took
+	})
+}
