@@ -8,6 +8,7 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/unlockresult"
 )
 
+// The program in withruntime has the runtime, so that its fixes call it; for the other that is a choice.
 func TestFixture(t *testing.T) {
-	analysistest.RunWithSuggestedFixes(t, "../../testdata/src", unlockresult.Analyzer, "./unlockresult")
+	analysistest.RunWithSuggestedFixes(t, "../../testdata/src", unlockresult.Analyzer, "./unlockresult", "./withruntime")
 }

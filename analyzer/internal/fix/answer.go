@@ -18,20 +18,27 @@ import (
 
 // ReadAnswer makes a call whose answer is thrown away read it, and makes a no end where an error
 // ends: in the same return, the same log, the same test failure. Where the function has no such
-// place there is no fix.
+// place there is no fix. A release that the runtime has a function for calls that instead: where the
+// program has the runtime, this is the fix; where it does not, it is the second one, for editors, which
+// offer both and fetch the module, while a run that applies fixes takes the first.
 func ReadAnswer(pass *analysis.Pass, e *lockflow.Event) []analysis.SuggestedFix {
 	s := newSite(pass, e)
 	if s == nil {
 		return nil
 	}
-	if edits, imports, ok := s.dropIn(); ok {
-		return s.fix("Release with the runtime, which reads the answer", edits, imports...)
+	short := s.dropIn()
+	if short != nil && short.there() {
+		return short.suggest()
 	}
 	a, ok := s.answer()
 	if !ok || !a.edit() {
 		return nil
 	}
-	return s.fix("Read the answer of "+e.Lock.Func.Name, a.edits, a.imports...)
+	fixes := s.fix("Read the answer of "+e.Lock.Func.Name, a.edits, a.imports...)
+	if short != nil && len(fixes) > 0 {
+		fixes = append(fixes, short.suggest()...)
+	}
+	return fixes
 }
 
 // answer is a sending call that can be made to read its answer.
@@ -39,14 +46,16 @@ type answer struct {
 	*site
 	value ast.Expr // the expression whose (last) value is the error
 	exec  bool     // value is Exec, with a result before its error
-	name  string   // the variable for the answer
+	name  string   // the variable for the answer; "" when a no is an error
 
 	edits, imports []analysis.TextEdit
 }
 
 // onlyCall matches a statement that returns the answer of one function and nothing else. Holes of
 // Sprintf are fine: they stand in the arguments.
-var onlyCall = regexp.MustCompile(`(?is)^\s*select\s+[\w.]+\s*\((?:[^()';]|'[^']*'|\([^()';]*\))*\)\s*(?:as\s+\w+\s*)?;?\s*$`)
+var onlyCall = regexp.MustCompile(`(?is)^\s*select` + oneCall)
+
+const oneCall = `\s+[\w.]+\s*\((?:[^()';]|'[^']*'|\([^()';]*\))*\)\s*(?:as\s+\w+\s*)?;?\s*$`
 
 func (s *site) answer() (*answer, bool) {
 	sel, ok := s.sends()
@@ -89,26 +98,35 @@ func (s *site) scans(sel *ast.SelectorExpr, method string) bool {
 	return ok
 }
 
+// row is the method that reads the one row of a call QueryRow(…), and the call of it; nil for another
+// call, or when nothing reads the row at once.
+func (s *site) row(sel *ast.SelectorExpr) (method string, call *ast.CallExpr) {
+	if !strings.HasPrefix(sel.Sel.Name, "QueryRow") {
+		return "", nil
+	}
+	read, ok := s.parent(s.e.Call).(*ast.SelectorExpr)
+	if !ok {
+		return "", nil
+	}
+	if call, ok = s.parent(read).(*ast.CallExpr); !ok || call.Fun != read {
+		return "", nil
+	}
+	return read.Sel.Name, call
+}
+
 // fromRow takes QueryRow(…).Scan(&ok), with ok a local bool, and QueryRow(…).Err().
 func (a *answer) fromRow(sel *ast.SelectorExpr) bool {
-	if !strings.HasPrefix(sel.Sel.Name, "QueryRow") {
-		return false
-	}
-	read, ok := a.parent(a.e.Call).(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	call, ok := a.parent(read).(*ast.CallExpr)
-	if !ok || call.Fun != read {
+	method, call := a.row(sel)
+	if call == nil {
 		return false
 	}
 	a.value = call
 	switch {
-	case read.Sel.Name == "Err" && len(call.Args) == 0:
+	case method == "Err" && len(call.Args) == 0:
 		a.name = a.answerName()
 		a.edits = []analysis.TextEdit{{Pos: a.e.Call.End(), End: call.End(), NewText: []byte(".Scan(&" + a.name + ")")}}
 		return true
-	case read.Sel.Name == "Scan" && len(call.Args) == 1:
+	case method == "Scan" && len(call.Args) == 1:
 		ref, ok := call.Args[0].(*ast.UnaryExpr)
 		if !ok || ref.Op != token.AND {
 			return false

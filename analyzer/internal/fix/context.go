@@ -12,11 +12,18 @@ import (
 )
 
 // Detach gives a release that runs in a cleanup a context which is not cancelled with the work's:
-// context.WithoutCancel of it, or context.Background before Go 1.21.
+// context.WithoutCancel of it, or context.Background before Go 1.21. Where nobody reads the answer
+// either and the program has the runtime, its function does both; this is then the fix of both rules,
+// the same edit, so that one run applies it.
 func Detach(pass *analysis.Pass, e *lockflow.Event) []analysis.SuggestedFix {
 	s := newSite(pass, e)
 	if s == nil {
 		return nil
+	}
+	if e.Answer == lockflow.AnswerUnread {
+		if short := s.dropIn(); short != nil && short.there() {
+			return short.suggest()
+		}
 	}
 	arg := s.contextArg()
 	if arg == nil {

@@ -88,17 +88,30 @@ func (a *answer) complaint(x ast.Expr, err types.Object) (string, bool) {
 }
 
 func (a *answer) logBlock(say, indent string) string {
-	return fmt.Sprintf("; err != nil || !%s {\n%s\t%s\n%s}", a.name, indent, say, indent)
+	no := ""
+	if a.name != "" {
+		no = " || !" + a.name
+	}
+	return fmt.Sprintf("; err != nil%s {\n%s\t%s\n%s}", no, indent, say, indent)
 }
 
 // logged is a call of log or slog that says that the release failed, when the file has one of them.
 func (a *answer) logged(p token.Pos) (string, bool) {
 	what := strings.TrimSuffix(a.refusal(), "held") + "released"
-	if name, ok := a.has("log/slog", p); ok {
-		return fmt.Sprintf("%s.Error(%q, \"answer\", %s, \"error\", err)", name, what, a.name), true
+	name, structured := a.has("log/slog", p)
+	plain := false
+	if !structured {
+		name, plain = a.has("log", p)
 	}
-	if name, ok := a.has("log", p); ok {
+	switch {
+	case structured && a.name != "":
+		return fmt.Sprintf("%s.Error(%q, \"answer\", %s, \"error\", err)", name, what, a.name), true
+	case structured:
+		return fmt.Sprintf("%s.Error(%q, \"error\", err)", name, what), true
+	case plain && a.name != "":
 		return fmt.Sprintf("%s.Printf(\"%s: answer %%t, error %%v\", %s, err)", name, what, a.name), true
+	case plain:
+		return fmt.Sprintf("%s.Printf(\"%s: %%v\", err)", name, what), true
 	}
 	return "", false
 }

@@ -3,6 +3,7 @@ package fix
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/format"
@@ -29,12 +30,13 @@ var update = flag.Bool("update", false, "write the fixed programs into testdata"
 type builder func(*analysis.Pass, *lockflow.Event) []analysis.SuggestedFix
 
 // TestBuilders applies each builder to the programs of its archive. A program x.go has the call on a
-// line that ends in "// here"; x.fixed is the program after the fix, and a program without one must
-// get no fix. What is not in the text stands in a first line "// cleanup: defer" and the like.
+// line that ends in "// here"; x.fixed is the program after the fix, x.second after the other one that
+// is offered, and a program without them must get no fix. What is not in the text stands in a first
+// line "// cleanup: defer" and the like.
 func TestBuilders(t *testing.T) {
 	builders := map[string]builder{
-		"detach": Detach, "reorder": Reorder, "limit": LowerLimit, "answer": ReadAnswer,
-		"setting": FoldSetting, "ontx": OnTx, "onconn": OnConn,
+		"detach": Detach, "reorder": Reorder, "limit": LowerLimit, "answer": first(ReadAnswer),
+		"dropin": ReadAnswer, "setting": FoldSetting, "ontx": OnTx, "onconn": OnConn,
 	}
 	for name, build := range builders {
 		t.Run(name, func(t *testing.T) {
@@ -55,11 +57,15 @@ func TestBuilders(t *testing.T) {
 				}
 				out = append(out, f)
 				got := runBuilder(t, build, f.Name, string(f.Data))
-				if got != "" {
-					out = append(out, txtar.File{Name: base + ".fixed", Data: []byte(got)})
-				}
-				if want := fixed[base+".fixed"]; !*update && got != want {
-					t.Errorf("%s is fixed to\n%s\nwant\n%s", f.Name, got, want)
+				for i, suffix := range []string{".fixed", ".second"} {
+					after := ""
+					if i < len(got) {
+						after = got[i]
+						out = append(out, txtar.File{Name: base + suffix, Data: []byte(after)})
+					}
+					if want := fixed[base+suffix]; !*update && after != want {
+						t.Errorf("%s is fixed to\n%s\nwant\n%s", base+suffix, after, want)
+					}
 				}
 			}
 			if *update {
@@ -72,29 +78,34 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
-// runBuilder gives the fixed program, which must compile and be formatted, or "" for no fix.
-func runBuilder(t *testing.T, build builder, name, src string) string {
+// first leaves what else is offered out.
+func first(build builder) builder {
+	return func(pass *analysis.Pass, e *lockflow.Event) []analysis.SuggestedFix {
+		fixes := build(pass, e)
+		return fixes[:min(1, len(fixes))]
+	}
+}
+
+// runBuilder gives the program after each fix, which must compile and be formatted.
+func runBuilder(t *testing.T, build builder, name, src string) (fixed []string) {
 	t.Helper()
 	pass, file := check(t, name, src)
 	if pass == nil {
-		return ""
+		return nil
 	}
 	e := event(t, pass, file, src)
-	fixes := build(pass, e)
-	if len(fixes) == 0 {
-		return ""
-	}
 	s := newSite(pass, e)
-	edits := slices.Clone(fixes[0].TextEdits)
-	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return cmp.Compare(a.Pos, b.Pos) })
-	got := string(s.apply(edits))
-	if clean, err := format.Source([]byte(got)); err != nil || string(clean) != got {
-		t.Errorf("%s: the fixed program is not formatted (%v):\n%s", name, err, got)
+	for _, f := range build(pass, e) {
+		edits := slices.Clone(f.TextEdits)
+		slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return cmp.Compare(a.Pos, b.Pos) })
+		got := string(s.apply(edits))
+		if clean, err := format.Source([]byte(got)); err != nil || string(clean) != got {
+			t.Errorf("%s: the program is not formatted (%v) after %q:\n%s", name, err, f.Message, got)
+		}
+		check(t, fmt.Sprintf("%s after %q", name, f.Message), got)
+		fixed = append(fixed, got)
 	}
-	if !strings.Contains(src, "// incomplete") {
-		check(t, name+" after its fix", got)
-	}
-	return got
+	return fixed
 }
 
 func check(t *testing.T, name, src string) (*analysis.Pass, *ast.File) {
@@ -110,7 +121,7 @@ func check(t *testing.T, name, src string) (*analysis.Pass, *ast.File) {
 		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
 	}
-	conf := types.Config{Importer: imports, GoVersion: "go1.26"}
+	conf := types.Config{Importer: declared{}, GoVersion: "go1.26"}
 	pkg, err := conf.Check("p", fset, []*ast.File{file}, info)
 	if err != nil {
 		t.Errorf("%s does not compile: %v\n%s", name, err, src)
@@ -122,11 +133,45 @@ func check(t *testing.T, name, src string) (*analysis.Pass, *ast.File) {
 	}, file
 }
 
-var imports = importer.Default()
+// declared imports the standard library, and of other packages what testdata/declarations.txtar has.
+type declared struct{}
+
+var (
+	standardLibrary = importer.Default()
+	declarations    = map[string]*types.Package{}
+)
+
+func (declared) Import(path string) (*types.Package, error) {
+	if standard(path) {
+		return standardLibrary.Import(path)
+	}
+	if pkg := declarations[path]; pkg != nil {
+		return pkg, nil
+	}
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "declarations.txtar"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range archive.Files {
+		if f.Name != path {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, f.Data, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		conf := types.Config{Importer: declared{}, IgnoreFuncBodies: true}
+		declarations[path], err = conf.Check(path, fset, []*ast.File{file}, nil)
+		return declarations[path], err
+	}
+	return nil, fmt.Errorf("%s is not declared", path)
+}
 
 var (
 	lockName = regexp.MustCompile(`(?i)\b(pg_\w*advisory\w*|get_lock|release_lock)\(([^)]*)`)
 	timeout  = regexp.MustCompile(`lock_timeout(?:'?\s*[=,]|\s+to)\s*'?([\w$]+)`)
+	verb     = regexp.MustCompile(`%[a-z]`)
 	pragma   = regexp.MustCompile(`(?m)^// (\w+): (.*)$`)
 )
 
@@ -163,6 +208,14 @@ func event(t *testing.T, pass *analysis.Pass, file *ast.File, src string) *lockf
 		switch m[1] {
 		case "cleanup":
 			e.Cleanup = map[string]lockflow.Cleanup{"defer": lockflow.InDefer, "done": lockflow.AfterDone}[m[2]]
+		case "answer":
+			e.Answer = map[string]lockflow.AnswerUse{"unread": lockflow.AnswerUnread, "read": lockflow.AnswerRead}[m[2]]
+		case "below": // a package that the program has, but not this file
+			pkg, err := declared{}.Import(m[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			pass.Pkg.SetImports(append(pass.Pkg.Imports(), pkg))
 		case "go":
 			pass.TypesInfo.FileVersions[file] = m[2]
 		}
@@ -218,7 +271,8 @@ func describe(pass *analysis.Pass, e *lockflow.Event) {
 			e.Setting.Value = sqltext.Arg{Kind: sqltext.Placeholder}
 		}
 	}
-	for _, m := range lockName.FindAllStringSubmatch(text, -1) {
+	parsed := sqltext.Parse(sqltext.Text{Lits: verb.Split(text, -1)})
+	for i, m := range lockName.FindAllStringSubmatch(text, -1) {
 		f := &sqltext.Func{Name: strings.ToLower(m[1]), Xact: strings.Contains(m[1], "xact"), Try: strings.Contains(m[1], "try")}
 		if !strings.HasPrefix(f.Name, "pg_") {
 			f.System = sqltext.MySQL
@@ -226,7 +280,7 @@ func describe(pass *analysis.Pass, e *lockflow.Event) {
 		if strings.Contains(f.Name, "unlock") || f.Name == "release_lock" {
 			f.Op = sqltext.Release
 		}
-		e.Stmt.Calls = append(e.Stmt.Calls, sqltext.Call{Func: f, Args: []sqltext.Arg{{Kind: sqltext.Placeholder}}})
+		e.Stmt.Calls = append(e.Stmt.Calls, sqltext.Call{Func: f, Args: parsed.Stmts[0].Calls[i].Args})
 		e.Lock = &e.Stmt.Calls[0]
 	}
 }

@@ -29,7 +29,19 @@ func (s *site) imported(importPath string, p token.Pos) (name string, edits []an
 	if s.lookup(name, p) != nil || s.pass.Pkg.Scope().Lookup(name) != nil {
 		return "", nil, false
 	}
-	return name, s.addImport(importPath), true
+	return name, s.addImport("", importPath), true
+}
+
+// importedOrAlias is imported for a package of the runtime, whose name a program may well have given
+// to something of its own: it is then imported under another.
+func (s *site) importedOrAlias(importPath string, p token.Pos) (name string, edits []analysis.TextEdit, ok bool) {
+	if name, edits, ok = s.imported(importPath, p); ok {
+		return name, edits, true
+	}
+	if name = "advisory" + path.Base(importPath); !s.unused(name) {
+		return "", nil, false
+	}
+	return name, s.addImport(name, importPath), true
 }
 
 // has reports whether the file imports importPath under a name that can be used at p.
@@ -45,14 +57,15 @@ func specPath(spec *ast.ImportSpec) string {
 
 // addImport puts importPath where gofmt and goimports would have it: in order, in the group of the
 // file's import block whose imports are of its sort (standard library or not), or in one of its own.
-func (s *site) addImport(importPath string) []analysis.TextEdit {
-	line := strconv.Quote(importPath)
+// Its name is alias, unless that is "".
+func (s *site) addImport(alias, importPath string) []analysis.TextEdit {
+	line := strings.TrimPrefix(alias+" ", " ") + strconv.Quote(importPath)
 	block := s.importBlock()
 	switch {
 	case block == nil:
 		return []analysis.TextEdit{insert(s.lineEnd(s.e.File.Name.End()), "\n\nimport "+line)}
 	case !block.Lparen.IsValid():
-		return intoBlock(block.Specs[0].(*ast.ImportSpec), importPath)
+		return intoBlock(block.Specs[0].(*ast.ImportSpec), line, importPath)
 	case len(block.Specs) == 0:
 		return []analysis.TextEdit{insert(block.Lparen+1, "\n\t"+line+"\n")}
 	}
@@ -92,8 +105,8 @@ func (s *site) importBlock() (block *ast.GenDecl) {
 }
 
 // intoBlock turns the declaration of one import into a block of two.
-func intoBlock(spec *ast.ImportSpec, importPath string) []analysis.TextEdit {
-	line, was := strconv.Quote(importPath), specPath(spec)
+func intoBlock(spec *ast.ImportSpec, line, importPath string) []analysis.TextEdit {
+	was := specPath(spec)
 	gap := "\n\t"
 	if standard(was) != standard(importPath) {
 		gap = "\n\n\t"
