@@ -120,7 +120,7 @@ func (p *Proxy) RefuseNew(on bool) {
 
 // DropReplies swallows the next n chunks that the server sends, on whichever connections, and then cuts
 // every connection that lost one. The requests have reached the server; the clients see no more than an
-// end of file. 0 ends it.
+// end of file. 0 ends it, and cuts those that have lost one already.
 func (p *Proxy) DropReplies(n int) { p.DropRepliesAfter(0, n) }
 
 // DropRepliesAfter is DropReplies for the n chunks that follow the next skip ones.
@@ -128,6 +128,18 @@ func (p *Proxy) DropRepliesAfter(skip, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.skip, p.drop = skip, n
+	if n == 0 {
+		p.cutHoled()
+	}
+}
+
+// cutHoled cuts the connections that lost a chunk. The mutex is held.
+func (p *Proxy) cutHoled() {
+	for l := range p.links {
+		if l.holed {
+			l.end()
+		}
+	}
 }
 
 // Dropping is how many chunks are still to be swallowed.
@@ -195,7 +207,7 @@ func (p *Proxy) swallow(l *link) bool {
 	defer p.mu.Unlock()
 	switch {
 	case p.drop == 0:
-		return l.holed
+		return l.holed // until its end
 	case p.skip > 0 && !l.holed:
 		p.skip--
 		return false
@@ -203,11 +215,7 @@ func (p *Proxy) swallow(l *link) bool {
 	l.holed = true
 	p.drop--
 	if p.drop == 0 {
-		for other := range p.links {
-			if other.holed {
-				other.end()
-			}
-		}
+		p.cutHoled()
 	}
 	return true
 }

@@ -317,6 +317,20 @@ func TestRepliesAreDroppedAfterThoseSkipped(t *testing.T) {
 	dial(t, p).ask(t, "later")
 }
 
+func TestDroppingThatIsEndedCutsWhoLostAReply(t *testing.T) {
+	_, p := pair(t)
+	c, other := dial(t, p), dial(t, p)
+	other.ask(t, "hello")
+	p.DropReplies(2)
+	c.send(t, "lost")
+	await(t, "no reply was dropped", func() bool { return p.Dropping() == 1 })
+	p.DropReplies(0)
+	if got, err := c.receive(soon); err != io.EOF {
+		t.Errorf("received %q, %v; want EOF", got, err)
+	}
+	other.ask(t, "not touched")
+}
+
 func TestRefusedConnectionsAreReset(t *testing.T) {
 	_, p := pair(t)
 	before := dial(t, p)
