@@ -1,6 +1,7 @@
 package mysqllock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type hold struct {
 	end  context.CancelFunc
 
 	own   chan struct{}
-	over  bool // the session is gone or going
+	over  bool  // the session is gone or going
+	loss  error // why, unless it was released
 	timer *time.Timer
 	idle  chan struct{} // closed when the heartbeat for which the timer was set has ended
 
@@ -85,12 +87,12 @@ func (h *hold) probe() error {
 	if err == nil || h.life.Err() != nil {
 		return nil // Release has the session next
 	}
-	h.over = true
-	h.session.destroy()
-	if errors.Is(err, lock.ErrLost) {
-		return err
+	if !errors.Is(err, lock.ErrLost) {
+		err = fmt.Errorf("%w: %w", lock.ErrLost, err)
 	}
-	return fmt.Errorf("%w: %w", lock.ErrLost, err)
+	h.over, h.loss = true, err
+	h.session.destroy()
+	return err
 }
 
 // Check asks the server. Its context ends the waiting for the answer but not the statement, which would
@@ -104,8 +106,8 @@ func (h *hold) Check(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if h.over {
-		<-h.own
-		return fmt.Errorf("%w: connection %d is closed", lock.ErrLost, h.session.id)
+		defer func() { <-h.own }()
+		return cmp.Or(h.loss, lock.ErrNotHeld)
 	}
 	answer := make(chan error, 1)
 	h.checks.Add(1)
@@ -135,14 +137,11 @@ func (h *hold) Release(ctx context.Context) error {
 		h.end() // makes the driver give up the statement under way
 		h.own <- struct{}{}
 	}
-	was := h.over
-	h.over = true
 	h.end()
 	stopped, idle := h.timer.Stop(), h.idle
-	var err error
-	if was {
-		err = fmt.Errorf("%w: connection %d was closed when the lock was lost", lock.ErrNotHeld, h.session.id)
-	} else {
+	err := h.loss // which may have been noticed since Release was called
+	if !h.over {
+		h.over = true
 		err = h.session.unlock(ctx, h.names)
 	}
 	<-h.own

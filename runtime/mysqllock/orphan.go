@@ -16,7 +16,7 @@ import (
 const (
 	killWithin = 2 * time.Second // with its own wait for a connection
 	killLooks  = 3               // the server may not have read the statement yet
-	killPause  = 100 * time.Millisecond
+	killPause  = 50 * time.Millisecond
 )
 
 // newMark makes the comment by which the statements of one acquire are known in the list of processes. A

@@ -3,8 +3,10 @@ package mysqllock_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -39,21 +41,63 @@ func newServer(tb testing.TB) *server {
 // pool opens a pool whose connections go through w, unless that is nil.
 func (s *server) pool(tb testing.TB, w *wire) *sql.DB {
 	tb.Helper()
-	config, err := mysql.ParseDSN(s.dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config.Logger = &mysql.NopLogger{} // what is cut in tests is no news
+	config := s.config()
 	if w != nil {
 		config.DialFunc = w.dial
 	}
+	return s.open(tb, config, func(c driver.Connector) driver.Connector { return c })
+}
+
+// poolOf opens a pool with something between database/sql and the driver.
+func (s *server) poolOf(between func(driver.Connector) driver.Connector) *sql.DB {
+	s.Helper()
+	return s.open(s, s.config(), between)
+}
+
+func (s *server) config() *mysql.Config {
+	s.Helper()
+	config, err := mysql.ParseDSN(s.dsn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	config.Logger = &mysql.NopLogger{} // what is cut in tests is no news
+	return config
+}
+
+func (s *server) open(tb testing.TB, config *mysql.Config, between func(driver.Connector) driver.Connector) *sql.DB {
+	tb.Helper()
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	db := sql.OpenDB(connector)
+	db := sql.OpenDB(between(connector))
 	tb.Cleanup(func() { db.Close() })
 	return db
+}
+
+// rewritingPool opens a pool that sends something else than it was told to.
+func (s *server) rewritingPool(rewrite func(query string) string) *sql.DB {
+	s.Helper()
+	return s.poolOf(func(c driver.Connector) driver.Connector { return rewriter{c, rewrite} })
+}
+
+type rewriter struct {
+	driver.Connector
+	rewrite func(string) string
+}
+
+func (r rewriter) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := r.Connector.Connect(ctx)
+	return rewritten{conn, r.rewrite}, err
+}
+
+type rewritten struct {
+	driver.Conn
+	rewrite func(string) string
+}
+
+func (r rewritten) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return r.Conn.(driver.QueryerContext).QueryContext(ctx, r.rewrite(query), args)
 }
 
 // locker makes a Locker on db that is closed at the end.
@@ -285,3 +329,5 @@ func (c *tapped) Close() error {
 	c.wire.mu.Unlock()
 	return c.Conn.Close()
 }
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

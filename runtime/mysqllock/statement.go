@@ -25,11 +25,12 @@ const foreign = -1
 func getStatement(mark, name string, wait time.Duration, fresh []string) string {
 	get := fmt.Sprintf("GET_LOCK(%s, %s)", quoted(name), seconds(wait))
 	if len(fresh) > 0 {
-		tests := make([]string, len(fresh))
+		holders := make([]string, len(fresh))
 		for i, n := range fresh {
-			tests[i] = mine(n)
+			holders[i] = "IS_USED_LOCK(" + quoted(n) + ")"
 		}
-		get = fmt.Sprintf("IF(%s, %d, %s)", strings.Join(tests, " + "), foreign, get)
+		// IN is flat: of a thousand names, a sum overruns the server's stack (measured). NULL is as good as 0.
+		get = fmt.Sprintf("IF(CONNECTION_ID() IN (%s), %d, %s)", strings.Join(holders, ", "), foreign, get)
 	}
 	return "SELECT /* " + mark + " */ CONNECTION_ID(), " + get
 }
