@@ -53,13 +53,13 @@ func (h *hold) Deadline() time.Time { return time.Time{} }
 // beat runs in the timer's goroutine. The loss is told last, when Release does not wait for this
 // goroutine any more: an observer that hears of it may release.
 func (h *hold) beat() {
-	if loss := h.tick(); loss != nil {
-		h.lost(loss)
+	if err := h.tick(); errors.Is(err, lock.ErrLost) {
+		h.lost(err)
 	}
 }
 
-// tick asks once and sets the timer again.
-func (h *hold) tick() (loss error) {
+// tick asks once and, unless that was the end, sets the timer again.
+func (h *hold) tick() error {
 	select {
 	case h.own <- struct{}{}:
 		defer func() { <-h.own }()
@@ -71,21 +71,25 @@ func (h *hold) tick() (loss error) {
 	if h.over {
 		return nil
 	}
-	if loss = h.probe(); loss == nil && h.life.Err() == nil {
-		h.idle = make(chan struct{})
-		h.timer.Reset(h.every)
+	if err := h.probe(); err != nil {
+		return err
 	}
-	return loss
+	h.idle = make(chan struct{})
+	h.timer.Reset(h.every)
+	return nil
 }
 
-// probe asks the server, and gives up the session unless it answers that all is held. Own is had.
+// probe asks the server, and gives up the session unless it answers that all is held. The caller owns it.
 func (h *hold) probe() error {
 	err := h.session.held(h.life, h.within, h.names)
 	if serverCode(err) != 0 { // such as a KILL QUERY, which is not the end of the connection
 		err = h.session.held(h.life, h.within, h.names)
 	}
-	if err == nil || h.life.Err() != nil {
-		return nil // Release has the session next
+	switch {
+	case h.life.Err() != nil:
+		return fmt.Errorf("%w: being released", lock.ErrNotHeld) // Release has the session next
+	case err == nil:
+		return nil
 	}
 	if !errors.Is(err, lock.ErrLost) {
 		err = fmt.Errorf("%w: %w", lock.ErrLost, err)
@@ -112,17 +116,17 @@ func (h *hold) Check(ctx context.Context) error {
 	answer := make(chan error, 1)
 	h.checks.Add(1)
 	go func() {
-		loss := h.probe()
+		err := h.probe()
 		<-h.own
-		answer <- loss
+		answer <- err
 		h.checks.Done() // as in beat, before an observer hears of it
-		if loss != nil {
-			h.lost(loss)
+		if errors.Is(err, lock.ErrLost) {
+			h.lost(err)
 		}
 	}()
 	select {
-	case loss := <-answer:
-		return loss
+	case err := <-answer:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
