@@ -76,9 +76,3 @@ func TestPauseEndsWithTheContext(t *testing.T) {
 		t.Errorf("pause: %v, want the context's cause", err)
 	}
 }
-
-func TestDoKeepsALockerOnlyWhileItIsCalled(t *testing.T) {
-	if n := len(lockers.of); n != 0 {
-		t.Errorf("%d lockers, want none", n)
-	}
-}
