@@ -69,10 +69,12 @@ func joinRedisCluster(nodes []*server) error {
 			}
 		}
 	}
-	for _, node := range nodes[1:] {
-		meet := fmt.Sprintf("CLUSTER MEET 127.0.0.1 %d %d", node.ports[0], node.ports[1])
-		if _, err := redisDo(nodes[0].ports[0], meet); err != nil {
-			return err
+	for i, node := range nodes {
+		for _, other := range nodes[i+1:] { // all of them, so that none has to hear of one from another
+			meet := fmt.Sprintf("CLUSTER MEET 127.0.0.1 %d %d", other.ports[0], other.ports[1])
+			if _, err := redisDo(node.ports[0], meet); err != nil {
+				return err
+			}
 		}
 	}
 	for _, node := range nodes {

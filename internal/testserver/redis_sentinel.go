@@ -29,6 +29,10 @@ func RedisSentinel(tb testing.TB) (sentinel, masterName string) {
 	}
 	master := run(redisSpec)
 	replica := run(redisReplicaSpec(master.ports[0]))
+	// A sentinel asks a replica how it is at once, and then not for ten seconds.
+	if err := replica.proc.await(func() error { return redisInStep(replica.ports[0]) }); err != nil {
+		tb.Fatalf("testserver: redis replica: %v", err)
+	}
 	watcher := run(redisSentinelSpec(master.ports[0]))
 	err := watcher.proc.await(func() error { return redisReplicaReady(watcher.ports[0], replica.ports[0]) })
 	if err != nil {
@@ -73,6 +77,15 @@ func redisSentinelSpec(master int) spec {
 	}
 	s.stop = syscall.SIGKILL
 	return s
+}
+
+// redisInStep is nil when a replica has the data of its master.
+func redisInStep(replica int) error {
+	info, err := redisDo(replica, "INFO replication")
+	if err == nil && !strings.Contains(info, "master_link_status:up") {
+		err = fmt.Errorf("no link to the master in: %q", info)
+	}
+	return err
 }
 
 // redisReplicaReady is nil when the sentinel knows the replica as one that could be the master.

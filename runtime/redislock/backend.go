@@ -24,12 +24,14 @@ type backend struct {
 	prefix   prefix
 	fencing  bool
 	renewals *renewals
+	workers  workers
 
 	running sync.WaitGroup     // every goroutine that is under way
 	closing chan struct{}      // closed when Close begins
 	life    context.Context    // of what no caller waits for; ends before Close does
 	end     context.CancelFunc // of life
 	patient atomic.Int64       // the longest ReleaseTimeout that was asked for
+	hurried sync.Map           // time.Duration to the client with these timeouts
 }
 
 var (
@@ -41,6 +43,7 @@ func newBackend(client redis.UniversalClient, s settings) *backend {
 	b := &backend{client: client, prefix: s.prefix, fencing: s.fencing, closing: make(chan struct{})}
 	b.life, b.end = context.WithCancel(context.Background())
 	b.renewals = newRenewals(b)
+	b.workers = workers{running: &b.running, jobs: make(chan func()), stop: b.closing}
 	return b
 }
 
@@ -74,7 +77,7 @@ func (b *backend) Acquire(ctx context.Context, request lock.Request) (lock.Hold,
 // Claim remembers a run under a marker that expires.
 func (b *backend) Claim(ctx context.Context, key lock.Key, every time.Duration) (bool, error) {
 	token := rand.Text()
-	c := aside(&b.running, func() reply {
+	c := b.workers.call(func() reply {
 		return claimScript.run(ctx, b.client, someTries, []string{b.prefix.beside(key, markerName)}, token, milliseconds(every))
 	})
 	r, ok := c.wait(ctx)
@@ -83,6 +86,23 @@ func (b *backend) Claim(ctx context.Context, key lock.Key, every time.Duration) 
 	}
 	n, err := r.Int64()
 	return n == 1, err
+}
+
+// bounded is the client, with shorter timeouts of its sockets where go-redis offers that. False says
+// that it does not: for a cluster and a ring their own timeouts count.
+func (b *backend) bounded(timeout time.Duration) (redis.UniversalClient, bool) {
+	c, ok := b.client.(*redis.Client)
+	if !ok {
+		return b.client, false
+	}
+	if o := c.Options(); o.ReadTimeout > 0 && o.ReadTimeout <= timeout && o.WriteTimeout > 0 && o.WriteTimeout <= timeout {
+		return c, true
+	}
+	same, ok := b.hurried.Load(timeout)
+	if !ok {
+		same, _ = b.hurried.LoadOrStore(timeout, c.WithTimeout(timeout)) // it shares the pool of c
+	}
+	return same.(*redis.Client), true
 }
 
 // milliseconds rounds up, so that nothing becomes 0.

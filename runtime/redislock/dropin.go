@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,18 +61,23 @@ func dropIn(ctx context.Context, client redis.Scripter, s script, tries int, key
 		return reply{}, fmt.Errorf("%w: a pipeline does not answer at once", lock.ErrInvalid)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dropInTimeout)
-	var group sync.WaitGroup
-	c := aside(&group, func() reply {
-		defer cancel()
-		if p, ok := client.(processor); ok {
-			return s.run(ctx, p, tries, []string{key}, args...)
-		}
-		// Not one of go-redis's own: we don't hear of its retries.
-		return reply{Cmd: s.Run(ctx, client, []string{key}, args...)}
-	})
+	defer cancel()
+	c := call{done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.reply = dropInReply(ctx, client, s, tries, key, args)
+	}()
 	r, ok := c.wait(ctx)
 	if !ok {
 		return reply{}, fmt.Errorf("%w: %q: %w", lock.ErrUnconfirmed, key, context.Cause(ctx))
 	}
 	return r, nil
+}
+
+func dropInReply(ctx context.Context, client redis.Scripter, s script, tries int, key string, args []any) reply {
+	if p, ok := client.(processor); ok {
+		return s.run(ctx, p, tries, []string{key}, args...)
+	}
+	// Not one of go-redis's own: we don't hear of its retries.
+	return reply{Cmd: s.Run(ctx, client, []string{key}, args...)}
 }

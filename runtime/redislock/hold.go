@@ -28,7 +28,7 @@ type hold struct {
 	granted bool          // Acquire has returned, or is about to
 	timer   *time.Timer   // set when the first lease begins; it looks at the deadline, whatever renewals do
 	reason  error         // of lost
-	lost    chan struct{} // closed then
+	lost    chan struct{} // closed then; nil for one key
 }
 
 type phase int
@@ -61,7 +61,10 @@ type lease struct {
 }
 
 func newHold(b *backend, request lock.Request) *hold {
-	h := &hold{backend: b, request: request, token: rand.Text(), lost: make(chan struct{})}
+	h := &hold{backend: b, request: request, token: rand.Text()}
+	if len(request.Keys) > 1 {
+		h.lost = make(chan struct{}) // one that waits has another already
+	}
 	for _, key := range request.Keys {
 		l := &lease{hold: h, keys: []string{b.prefix.lock(key)}, place: absent}
 		if b.fencing {
@@ -175,7 +178,9 @@ func (h *hold) expire() {
 func (h *hold) lose(reason error) {
 	h.phase, h.reason = gone, reason
 	h.timer.Stop()
-	close(h.lost)
+	if h.lost != nil {
+		close(h.lost)
+	}
 	tell := h.granted
 	h.mu.Unlock()
 	h.backend.renewals.remove(h.leases)
@@ -218,11 +223,12 @@ func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (due time.T
 
 // Check asks for every key whether it has our token.
 func (h *hold) Check(ctx context.Context) error {
-	c := aside(&h.backend.running, func() []number {
-		return h.backend.pipeline(ctx, h.backend.client, checkScript, h.leases)
+	var answers []number
+	c := h.backend.workers.call(func() reply {
+		answers = h.backend.pipeline(ctx, h.backend.client, checkScript, h.leases)
+		return reply{}
 	})
-	answers, ok := c.wait(ctx)
-	if !ok {
+	if _, ok := c.wait(ctx); !ok {
 		return context.Cause(ctx)
 	}
 	var silent error

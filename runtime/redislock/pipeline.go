@@ -28,7 +28,7 @@ func (b *backend) pipeline(ctx context.Context, client redis.UniversalClient, s 
 	_, _ = pipe.Exec(ctx) // each command has its error
 	again := client.Pipeline()
 	for i, cmd := range commands {
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		if noScript(cmd.Err()) {
 			queue(again, i, s.Eval)
 		}
 	}

@@ -31,17 +31,36 @@ func (h *hold) Release(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// releasePatience is a socket's timeout during a release. It fits ten times into the time for it: writing
+// and reading, and the handshake of a new connection, which on a silent one takes go-redis about six
+// timeouts. And into the TTL, since nothing renews the lease meanwhile; but a short TTL is no reason to
+// doubt an ordinary server.
+func (h *hold) releasePatience() time.Duration {
+	const steps, ordinary = 10, 100 * time.Millisecond
+	timeout := h.request.ReleaseTimeout / steps
+	return min(timeout, max(h.request.TTL/steps, ordinary))
+}
+
 // release frees one key.
 func (l *lease) release(ctx context.Context) error {
 	b := l.hold.backend
-	c := aside(&b.running, func() reply {
-		return releaseScript.run(ctx, b.client, untilEnd, l.keys[:1], l.hold.token)
-	})
-	r, ok := c.wait(ctx)
-	if !ok {
-		l.settled = c.done
-		l.clear()
-		return fmt.Errorf("%w: %q: %w", lock.ErrUnconfirmed, l.name(), context.Cause(ctx))
+	var r reply
+	client, bounded := b.bounded(l.hold.releasePatience())
+	if bounded { // ctx ends by its deadline only, so that this try needs nobody beside it
+		r = releaseScript.run(ctx, client, 1, l.keys[:1], l.hold.token)
+	}
+	if !bounded || r.Err() != nil && transient(r.Err()) {
+		before := r.unknown
+		c := b.workers.call(func() reply {
+			return releaseScript.run(ctx, client, untilEnd, l.keys[:1], l.hold.token)
+		})
+		var ok bool
+		if r, ok = c.wait(ctx); !ok {
+			l.settled = c.done
+			l.clear()
+			return fmt.Errorf("%w: %q: %w", lock.ErrUnconfirmed, l.name(), context.Cause(ctx))
+		}
+		r.unknown = r.unknown || before
 	}
 	err := released(r, l.name())
 	if l.doubt || errors.Is(err, lock.ErrUnconfirmed) {

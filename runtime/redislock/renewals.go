@@ -161,26 +161,13 @@ func (r *renewals) renew(batch []*lease, ttl time.Duration) {
 	// A reply after the TTL is of no use.
 	ctx, cancel := context.WithTimeout(r.backend.life, ttl)
 	defer cancel()
-	client := r.backend.impatient(ttl / patiencePerTTL)
+	client, _ := r.backend.bounded(ttl / patiencePerTTL)
 	answers := r.backend.pipeline(ctx, client, renewScript, batch, milliseconds(ttl))
 	for i, l := range batch {
 		if due, more := l.hold.renewed(l, sent, answers[i].n, answers[i].err); more {
 			r.push(l, due)
 		}
 	}
-}
-
-// impatient is the client, with shorter timeouts of its sockets where go-redis offers that, so that it
-// tries again on another connection in time. For a cluster its own timeouts count.
-func (b *backend) impatient(timeout time.Duration) redis.UniversalClient {
-	c, ok := b.client.(*redis.Client)
-	if !ok {
-		return b.client
-	}
-	if t := c.Options().ReadTimeout; t > 0 && t <= timeout {
-		return c
-	}
-	return c.WithTimeout(timeout)
 }
 
 // byDue is a heap of leases; the one that is due first is its first.

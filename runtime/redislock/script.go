@@ -13,10 +13,13 @@ import (
 // A script is run by its digest, and by its text when the server does not know it (any more).
 type script struct {
 	*redis.Script
-	text string
+	digest, text any // strings
 }
 
-func newScript(text string) script { return script{redis.NewScript(text), text} }
+func newScript(text string) script {
+	s := redis.NewScript(text)
+	return script{s, s.Hash(), text}
+}
 
 var (
 	//go:embed acquire.lua
@@ -91,14 +94,14 @@ func (s script) once(ctx context.Context, client processor, keys []string, args 
 		cmd.SetErr(context.Cause(ctx))
 		return cmd
 	}
-	cmd := send(ctx, client, "evalsha", s.Hash(), keys, args)
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+	cmd := send(ctx, client, "evalsha", s.digest, keys, args)
+	if noScript(cmd.Err()) {
 		cmd = send(ctx, client, "eval", s.text, keys, args)
 	}
 	return cmd
 }
 
-func send(ctx context.Context, client processor, name, what string, keys []string, args []any) *redis.Cmd {
+func send(ctx context.Context, client processor, name string, what any, keys []string, args []any) *redis.Cmd {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, name, what, len(keys))
 	for _, key := range keys {
@@ -109,6 +112,9 @@ func send(ctx context.Context, client processor, name, what string, keys []strin
 	_ = client.Process(ctx, single{cmd}) // the error is the command's
 	return cmd
 }
+
+// noScript reports whether a server does not know the script.
+func noScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
 
 // answered reports whether an error is the server's answer: it did nothing of what was asked.
 func answered(err error) bool {

@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +19,12 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 // soon bounds what must happen, so that a loaded machine fails no test.
 const soon = 20 * time.Second
 
+var firstServer sync.Once
+
 // noLeaks fails the test if a goroutine is left after everything that is registered later has ended.
 func noLeaks(t *testing.T) {
 	t.Helper()
+	firstServer.Do(func() { testserver.Redis(t) }) // starts what package testserver keeps
 	running := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, running) })
 }

@@ -56,7 +56,7 @@ func (b *backend) ask(ctx context.Context, l *lease) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, context.Cause(ctx)
 	}
-	c := aside(&b.running, func() reply {
+	c := b.workers.call(func() reply {
 		return acquireScript.run(ctx, b.client, someTries, l.keys, l.hold.token, milliseconds(l.hold.request.TTL))
 	})
 	r, ok := c.wait(ctx)

@@ -1,0 +1,319 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/advisorylint/advisorylint/internal/faultproxy"
+	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+	"github.com/advisorylint/advisorylint/runtime/redislock"
+)
+
+// faulty is a Locker that reaches its server through a proxy, beside a client that reaches it directly.
+type faulty struct {
+	*redislock.Locker
+	proxy *faultproxy.Proxy
+	admin redis.UniversalClient
+}
+
+// throughProxy makes one whose server knows the scripts and whose connection is open, so that the
+// proxy's next chunk is the next reply.
+func throughProxy(t *testing.T, opts ...redislock.Option) faulty {
+	t.Helper()
+	address := testserver.Redis(t)
+	proxy := faultproxy.New(t, address)
+	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 5 * time.Second})
+	f := faulty{locker(t, client, opts...), proxy, single(t, address)}
+	if _, err := f.RunOnce(within(t, soon), lock.NewKey("warm"), time.Millisecond, func(ctx context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// wantGone wants that the lock's Redis key is soon away, long before its TTL.
+func (f faulty) wantGone(t *testing.T, key lock.Key, since time.Time) {
+	t.Helper()
+	eventually(t, "the key of "+key.String()+" is deleted", func() bool {
+		return f.admin.Exists(context.Background(), name(key)).Val() == 0
+	})
+	t.Logf("gone %v after the server could be reached", time.Since(since).Round(time.Millisecond))
+}
+
+var longTTL = ttl(time.Hour)
+
+func TestAcquireWhoseReplyIsLostIsGrantedWithTheSameFencingToken(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL, redislock.Fencing())
+	key := lock.NewKey("fault")
+	before := acquire(t, f.Locker, key)
+	if err := before.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.proxy.DropReplies(1)
+	h := acquire(t, f.Locker, key, lock.Try())
+	if f.proxy.Dropping() != 0 {
+		t.Fatal("no reply was lost")
+	}
+	if got, want := h.Token(), before.Token()+1; got != want {
+		t.Errorf("token %d after one that was %d", got, before.Token())
+	}
+	if err := h.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.wantGone(t, key, time.Now())
+}
+
+// Every reply is lost, so that the acquire fails while the server holds the lock.
+func TestAcquireThatFailsLeavesNothingOnceTheServerIsReached(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	key := lock.NewKey("fault")
+	f.proxy.RefuseNew(true)
+	f.proxy.DropReplies(1)
+	h, err := f.Acquire(within(t, soon), key)
+	if err == nil {
+		t.Fatalf("acquired %v through a proxy that lets nobody in", h.Keys())
+	}
+	if n := f.admin.Exists(t.Context(), name(key)).Val(); n != 1 {
+		t.Fatal("the server did not grant the lock, so that the test shows nothing")
+	}
+	start := time.Now()
+	f.proxy.RefuseNew(false)
+	f.wantGone(t, key, start)
+}
+
+func TestAcquireWhoseContextEndsDuringTheCallReturnsAtOnceAndLeavesNothing(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	key := lock.NewKey("fault")
+	f.proxy.Delay(300 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 450*time.Millisecond) // the request has arrived, the reply has not
+	defer cancel()
+	_, err := f.Acquire(ctx, key)
+	late := time.Since(deadline(ctx))
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lock.ErrTimeout) {
+		t.Errorf("%v, want ErrTimeout and DeadlineExceeded", err)
+	}
+	t.Logf("returned %v after the deadline", late)
+	f.proxy.Delay(0)
+	f.wantGone(t, key, time.Now())
+}
+
+func deadline(ctx context.Context) time.Time {
+	d, _ := ctx.Deadline()
+	return d
+}
+
+// quickest runs a timed part several times, so that load alone fails no test.
+func quickest(t *testing.T, bound time.Duration, run func() time.Duration) {
+	t.Helper()
+	best := time.Duration(1 << 62)
+	for range 5 {
+		if best = min(best, run()); best < bound {
+			break
+		}
+	}
+	t.Logf("late by %v", best)
+	if best >= bound {
+		t.Errorf("late by %v at best, want less than %v", best, bound)
+	}
+}
+
+// In a blackhole no reply comes for as long as the client's ReadTimeout, which is longer than any context here.
+func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(200*time.Millisecond)))
+	const bound = 100 * time.Millisecond
+	t.Run("acquire", func(t *testing.T) {
+		f.proxy.Blackhole(true)
+		defer f.proxy.Blackhole(false)
+		quickest(t, bound, func() time.Duration {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := f.Acquire(ctx, lock.NewKey("acquire")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v, want DeadlineExceeded", err)
+			}
+			return time.Since(deadline(ctx))
+		})
+	})
+	t.Run("acquire that is cancelled", func(t *testing.T) {
+		f.proxy.Blackhole(true)
+		defer f.proxy.Blackhole(false)
+		quickest(t, bound, func() time.Duration {
+			ctx, cancel := context.WithCancel(t.Context())
+			var cancelled time.Time
+			time.AfterFunc(50*time.Millisecond, func() { cancelled = time.Now(); cancel() })
+			if _, err := f.Acquire(ctx, lock.NewKey("cancel")); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, want Canceled", err)
+			}
+			return time.Since(cancelled)
+		})
+	})
+	t.Run("check", func(t *testing.T) {
+		h := acquire(t, f.Locker, lock.NewKey("check"))
+		f.proxy.Blackhole(true)
+		quickest(t, bound, func() time.Duration {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := h.Check(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, lock.ErrLost) {
+				t.Errorf("%v, want DeadlineExceeded", err)
+			}
+			return time.Since(deadline(ctx))
+		})
+		f.proxy.Blackhole(false)
+		h.Release(t.Context())
+	})
+	releases := func(t *testing.T, before func()) {
+		key := lock.NewKey("release")
+		quickest(t, bound, func() time.Duration {
+			h := acquire(t, f.Locker, key)
+			before()
+			f.proxy.Blackhole(true)
+			start := time.Now()
+			if err := h.Release(t.Context()); !errors.Is(err, lock.ErrUnconfirmed) {
+				t.Errorf("%v, want ErrUnconfirmed", err)
+			}
+			took := time.Since(start)
+			f.proxy.Blackhole(false)
+			f.wantGone(t, key, time.Now())
+			return took - 200*time.Millisecond
+		})
+	}
+	t.Run("release", func(t *testing.T) { releases(t, func() {}) })
+	t.Run("release on a new connection", func(t *testing.T) { releases(t, f.proxy.Cut) })
+}
+
+func TestReleaseWhoseReplyIsLostIsUnconfirmedAndDone(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	key := lock.NewKey("fault")
+	h := acquire(t, f.Locker, key)
+	f.proxy.DropReplies(1)
+	if err := h.Release(t.Context()); !errors.Is(err, lock.ErrUnconfirmed) || errors.Is(err, lock.ErrNotHeld) {
+		t.Errorf("%v, want ErrUnconfirmed", err)
+	}
+	if n := f.admin.Exists(t.Context(), name(key)).Val(); n != 0 {
+		t.Error("the lock is still there")
+	}
+}
+
+func TestReleaseOfADeletedLockIsNotHeld(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	key := lock.NewKey("fault")
+	h := acquire(t, f.Locker, key)
+	f.admin.Del(t.Context(), name(key))
+	if err := h.Release(t.Context()); !errors.Is(err, lock.ErrNotHeld) {
+		t.Errorf("%v, want ErrNotHeld", err)
+	}
+}
+
+// The release never reaches the server in time; it goes on in the background.
+func TestReleaseThatFailsGoesOnUntilTheServerIsReached(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(300*time.Millisecond)))
+	key := lock.NewKey("fault")
+	h := acquire(t, f.Locker, key)
+	f.proxy.RefuseNew(true)
+	f.proxy.Reset()
+	if err := h.Release(t.Context()); !errors.Is(err, lock.ErrUnconfirmed) {
+		t.Errorf("%v, want ErrUnconfirmed", err)
+	}
+	start := time.Now()
+	f.proxy.RefuseNew(false)
+	f.wantGone(t, key, start)
+}
+
+func lostRenewals(t *testing.T) {
+	f := throughProxy(t, ttl(3*time.Second))
+	key := lock.NewKey("fault")
+	h := acquire(t, f.Locker, key)
+	for range 3 {
+		f.proxy.DropReplies(1)
+		eventually(t, "a reply is lost", func() bool { return f.proxy.Dropping() == 0 })
+	}
+	if err := h.Check(within(t, soon)); err != nil {
+		t.Error(err)
+	}
+	if err := h.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClaimWhoseReplyIsLostIsStillOurs(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	ran, err := f.RunOnce(within(t, soon), lock.NewKey("claim"), time.Hour, func(context.Context) error { return nil })
+	if !ran || err != nil {
+		t.Fatalf("%v, %v", ran, err)
+	}
+	f.proxy.DropRepliesAfter(1, 1) // the acquire's passes
+	ran, err = f.RunOnce(within(t, soon), lock.NewKey("another claim"), time.Hour, func(context.Context) error { return nil })
+	if !ran || err != nil || f.proxy.Dropping() != 0 {
+		t.Errorf("ran %v, %v, %d replies still to be lost", ran, err, f.proxy.Dropping())
+	}
+}
+
+func TestDoAllThatFailsAtALaterKeyFreesTheFirst(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL)
+	a, b := lock.NewKey("a"), lock.NewKey("b")
+	if a.Compare(b) > 0 {
+		a, b = b, a
+	}
+	other := locker(t, f.admin, longTTL)
+	busy := acquire(t, other, b)
+	_, err := f.AcquireAll(within(t, soon), []lock.Key{a, b}, lock.Try())
+	if !errors.Is(err, lock.ErrNotAcquired) {
+		t.Errorf("%v, want ErrNotAcquired", err)
+	}
+	if n := f.admin.Exists(t.Context(), name(a)).Val(); n != 0 {
+		t.Error("the first key is held after the failure")
+	}
+	// The first key stays ours while the second is waited for, beyond the TTL.
+	got := make(chan error)
+	go func() {
+		h, err := f.AcquireAll(within(t, soon), []lock.Key{a, b}, lock.TTL(300*time.Millisecond))
+		if err == nil {
+			err = h.Release(t.Context())
+		}
+		got <- err
+	}()
+	eventually(t, "the first key is taken", func() bool { return f.admin.Exists(t.Context(), name(a)).Val() == 1 })
+	value := f.admin.Get(t.Context(), name(a)).Val()
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if now := f.admin.Get(t.Context(), name(a)).Val(); now != value {
+			t.Fatalf("while the second is waited for, the first key has %q instead of %q", now, value)
+		}
+	}
+	busy.Release(t.Context())
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseDoesNotWaitForEverForASilentServer(t *testing.T) {
+	noLeaks(t)
+	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(200*time.Millisecond)))
+	f.proxy.Blackhole(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	f.Acquire(ctx, lock.NewKey("close"))
+	start := time.Now()
+	err := f.Close()
+	if err == nil {
+		t.Error("closed with a call under way, and did not say so")
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("close took %v", took)
+	}
+	fmt.Fprintln(t.Output(), err)
+	f.proxy.Blackhole(false)
+	f.proxy.Cut() // ends what the client waits for
+}

@@ -1,0 +1,80 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/advisorylint/advisorylint/internal/faultproxy"
+	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/lock"
+	"github.com/advisorylint/advisorylint/runtime/redislock"
+)
+
+// renewalCount counts the renewals that went well.
+type renewalCount struct{ atomic.Int64 }
+
+func (c *renewalCount) Observe(_ context.Context, e lock.Event) {
+	if e.Kind == lock.Renewed && e.Err == nil {
+		c.Add(1)
+	}
+}
+
+// A holder is cut off just after a renewal, and another waits. The first must know that it has lost
+// the lock before the second has it.
+func blackholeAfterARenewal(t *testing.T) {
+	const life = 4 * time.Second // so long that its margin, 82 ms, is more than a loaded machine's delays
+	address := testserver.Redis(t)
+	proxy := faultproxy.New(t, address)
+	admin := single(t, address)
+	var renewals renewalCount
+	cut := locker(t, single(t, proxy.Addr()), ttl(life), redislock.Fencing(), redislock.Defaults(lock.WithObserver(&renewals)))
+	other := locker(t, admin, ttl(life), redislock.Fencing())
+	key := lock.NewKey("overlap")
+
+	first := acquire(t, cut, key)
+	if n := admin.Incr(t.Context(), "inside").Val(); n != 1 {
+		t.Fatalf("%d inside", n)
+	}
+	left := make(chan time.Time, 1)
+	context.AfterFunc(first.Context(), func() {
+		at := time.Now()
+		admin.Decr(context.Background(), "inside")
+		left <- at
+	})
+	eventually(t, "a renewal", func() bool { return renewals.Load() > 0 })
+	proxy.Blackhole(true)
+	silent := time.Now()
+
+	second := acquire(t, other, key)
+	granted := time.Now()
+	if n := admin.Incr(t.Context(), "inside").Val(); n != 1 {
+		t.Errorf("%d inside at the second's grant", n)
+	}
+	lost := <-left
+	t.Logf("silent for %v: the first lost it %v before the second was granted it",
+		granted.Sub(silent).Round(time.Millisecond), granted.Sub(lost).Round(time.Millisecond))
+	if !lost.Before(granted) {
+		t.Errorf("the first lost the lock %v after the second was granted it", lost.Sub(granted))
+	}
+	if err := context.Cause(first.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("cause %v, want ErrLost", err)
+	}
+	if second.Token() <= first.Token() {
+		t.Errorf("token %d after %d", second.Token(), first.Token())
+	}
+	// What the first sent during the silence arrives now, and harms nobody.
+	proxy.Blackhole(false)
+	first.Release(t.Context())
+	if err := second.Check(within(t, soon)); err != nil {
+		t.Error(err)
+	}
+	if err := second.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := admin.Exists(t.Context(), name(key)).Val(); n != 0 {
+		t.Error("the lock is still there")
+	}
+}
