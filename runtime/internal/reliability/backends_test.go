@@ -70,8 +70,8 @@ type backend struct {
 	kind *kind
 
 	// open makes a Locker on the server at source, in this process or another. End closes what the Locker
-	// was made of.
-	open func(source string) (l *lock.Locker, end func() error, err error)
+	// was made of. Options are for all its locks, instead of the short times.
+	open func(source string, opts ...lock.Option) (l *lock.Locker, end func() error, err error)
 
 	ended  time.Duration // within which the end of the connection is heard of
 	silent time.Duration // and a network that is silent
@@ -87,27 +87,35 @@ var backends = []backend{
 	{name: "redislock", kind: redisServer, open: openRedis, ended: ttl, silent: ttl, lease: true},
 }
 
-func openPgx(source string) (*lock.Locker, func() error, error) {
+// short is what locks have unless opts say otherwise.
+func short(opts []lock.Option) []lock.Option {
+	return append([]lock.Option{lock.TTL(ttl), lock.ReleaseTimeout(release)}, opts...)
+}
+
+// calm is for locks that must not be lost, nor their releases given up, on a machine that stalls.
+var calm = []lock.Option{lock.TTL(10 * time.Second), lock.ReleaseTimeout(10 * time.Second)}
+
+func openPgx(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
 		return nil, nil, err
 	}
 	l, err := pgxlock.New(context.Background(), config, pgxlock.Fencing(),
-		pgxlock.Heartbeat(heartbeat), pgxlock.HeartbeatTimeout(timeout), pgxlock.Defaults(lock.ReleaseTimeout(release)))
+		pgxlock.Heartbeat(heartbeat), pgxlock.HeartbeatTimeout(timeout), pgxlock.Defaults(short(opts)...))
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.Locker, func() error { return nil }, nil
 }
 
-func openPG(driver string) func(string) (*lock.Locker, func() error, error) {
-	return func(source string) (*lock.Locker, func() error, error) {
+func openPG(driver string) func(string, ...lock.Option) (*lock.Locker, func() error, error) {
+	return func(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
 		db, err := sql.Open(driver, source)
 		if err != nil {
 			return nil, nil, err
 		}
 		l, err := pglock.New(db, pglock.Fencing(), pglock.Heartbeat(heartbeat),
-			pglock.HeartbeatTimeout(timeout), pglock.PollInterval(poll), pglock.Defaults(lock.ReleaseTimeout(release)))
+			pglock.HeartbeatTimeout(timeout), pglock.PollInterval(poll), pglock.Defaults(short(opts)...))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,25 +123,25 @@ func openPG(driver string) func(string) (*lock.Locker, func() error, error) {
 	}
 }
 
-func openMySQL(source string) (*lock.Locker, func() error, error) {
+func openMySQL(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
 	db, err := sql.Open("mysql", source)
 	if err != nil {
 		return nil, nil, err
 	}
 	l, err := mysqllock.New(db, mysqllock.Fencing(), mysqllock.Heartbeat(heartbeat),
-		mysqllock.Defaults(lock.ReleaseTimeout(release)))
+		mysqllock.Defaults(short(opts)...))
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.Locker, db.Close, nil
 }
 
-func openRedis(source string) (*lock.Locker, func() error, error) {
+func openRedis(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
 	client, err := redisClient(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := redislock.New(client, redislock.Fencing(), redislock.Defaults(lock.TTL(ttl), lock.ReleaseTimeout(release)))
+	l, err := redislock.New(client, redislock.Fencing(), redislock.Defaults(short(opts)...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,6 +229,28 @@ func (k *kind) grants(t *testing.T, source string, key lock.Key) (n int) {
 		t.Fatalf("grants of %q: %v", key, err)
 	}
 	return n
+}
+
+// end ends the session that holds key, as an administrator.
+func (k *kind) end(t *testing.T, source string, key lock.Key) {
+	t.Helper()
+	db, err := sql.Open(k.driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	find, arg, kill := `select pid from pg_locks where locktype = 'advisory' and granted
+		and (classid::bigint << 32) | objid::bigint = $1`, any(key.Int64()), "select pg_terminate_backend(%d)"
+	if k == mariadb {
+		find, arg, kill = "select is_used_lock(?)", key.Name64(), "kill %d"
+	}
+	var session int64
+	if err := db.QueryRow(find, arg).Scan(&session); err != nil {
+		t.Fatalf("holder of %q: %v", key, err)
+	}
+	if _, err := db.Exec(fmt.Sprintf(kill, session)); err != nil {
+		t.Fatalf("end session %d: %v", session, err)
+	}
 }
 
 // A store refuses writes with a token that is smaller than one that it saw.

@@ -65,6 +65,12 @@ func eachLease(t *testing.T, tests map[string]func(*site)) {
 	each(t, slices.DeleteFunc(slices.Clone(backends), func(b backend) bool { return !b.lease }), tests)
 }
 
+// eachSession runs tests for every backend whose locks are those of a session.
+func eachSession(t *testing.T, tests map[string]func(*site)) {
+	t.Helper()
+	each(t, slices.DeleteFunc(slices.Clone(backends), func(b backend) bool { return b.lease }), tests)
+}
+
 func each(t *testing.T, those []backend, tests map[string]func(*site)) {
 	t.Helper()
 	watchGoroutines(t)
@@ -88,9 +94,9 @@ func (s *site) key() lock.Key {
 }
 
 // locker makes a Locker that is closed at the test's end, and wants that it and its pool close.
-func (s *site) locker(source string) *lock.Locker {
+func (s *site) locker(source string, opts ...lock.Option) *lock.Locker {
 	s.Helper()
-	l, end, err := s.open(source)
+	l, end, err := s.open(source, opts...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -148,7 +154,7 @@ func (s *site) release(h *lock.Handle) {
 	}
 }
 
-// want wants that err wraps one of the targets.
+// want wants that err wraps one of the targets, or is it.
 func (s *site) want(err error, targets ...error) {
 	s.Helper()
 	for _, target := range targets {

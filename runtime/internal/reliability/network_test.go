@@ -45,7 +45,7 @@ func (s *site) holdThrough() (p *faultproxy.Proxy, h *lock.Handle, k lock.Key) {
 }
 
 func lostInSilence(s *site) {
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	s.within(s.silent, "loss in a silent network", func() time.Duration {
 		p, h, k := s.holdThrough()
 		p.Blackhole(true)
@@ -86,7 +86,7 @@ func noOverlapInSilence(s *site) {
 	s.Cleanup(func() { end() })
 	const rounds = 3
 	k, ctx := s.key(), s.ctx()
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	visits := 0
 	for n := range rounds {
 		p, behind := s.proxy()
@@ -142,7 +142,7 @@ func (s *site) wantNoViolation(section stress.Section, visits int) {
 
 func releaseInSilence(s *site) {
 	const bound = 300 * time.Millisecond
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	s.within(bound+s.grace, "release in a silent network", func() time.Duration {
 		p, behind := s.proxy()
 		k := s.key()
@@ -160,7 +160,7 @@ func releaseInSilence(s *site) {
 
 func acquireInSilence(s *site) {
 	const bound = 300 * time.Millisecond
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	for what, limit := range map[string]func() (context.Context, lock.Option){
 		"wait": func() (context.Context, lock.Option) { return s.ctx(), lock.Wait(bound) },
 		"context": func() (context.Context, lock.Option) {
@@ -196,7 +196,7 @@ func brokenWaiter(s *site) {
 		"half-open": func(p *faultproxy.Proxy) { p.HalfOpen() },
 		"silence":   func(p *faultproxy.Proxy) { p.Blackhole(true) },
 	}
-	holder, rival := s.locker(s.source), s.locker(s.source)
+	holder, rival := s.locker(s.source, calm...), s.locker(s.source, calm...)
 	for name, fault := range faults {
 		p, behind := s.proxy()
 		k := s.key()
@@ -225,7 +225,7 @@ func brokenHolder(s *site) {
 		"cut":   func(p *faultproxy.Proxy) { p.Cut() },
 		"reset": func(p *faultproxy.Proxy) { p.Reset() },
 	}
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	for name, fault := range faults {
 		if s.lease {
 			p, h, k := s.holdThrough()
@@ -255,7 +255,7 @@ func brokenHolder(s *site) {
 }
 
 func halfOpen(s *site) {
-	rival := s.locker(s.source)
+	rival := s.locker(s.source, calm...)
 	if s.lease { // a renewal on another connection may keep it, but then it is kept
 		p, h, k := s.holdThrough()
 		p.HalfOpen()

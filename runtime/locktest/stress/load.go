@@ -23,7 +23,8 @@ type Load struct {
 // lock: lock.Locker.Do with a key, or another lock that is to be tested. It gives how many visits there
 // were, and the first error.
 //
-// What do gives when For has passed is no error: its context ends then.
+// What do gives when For has passed is no error: its context ends then, and a lock that knows the deadline
+// may give up a moment before.
 func (l Load) Run(ctx context.Context, s Section, do func(ctx context.Context, fn func(context.Context) error) error) (visits int64, err error) {
 	var running sync.WaitGroup
 	var count atomic.Int64
@@ -41,7 +42,8 @@ func (l Load) Run(ctx context.Context, s Section, do func(ctx context.Context, f
 					count.Add(1)
 					return l.visit(ctx, s, token)
 				})
-				if err != nil && (until.Err() == nil || ctx.Err() != nil || errors.Is(err, errSection)) {
+				over := ctx.Err() == nil && (until.Err() != nil || l.For > 0 && errors.Is(err, context.DeadlineExceeded))
+				if err != nil && (!over || errors.Is(err, errSection)) {
 					errs[i] = err
 					return
 				}

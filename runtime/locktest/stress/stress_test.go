@@ -247,6 +247,26 @@ func wantCaught(t *testing.T, section stress.Section, visits int64) {
 	}
 }
 
+func TestTheEndOfALoadIsNoError(t *testing.T) {
+	_, section := prepared(t, "redis")
+	load := stress.Load{Goroutines: 2, For: 20 * time.Millisecond}
+	visits, err := load.Run(t.Context(), section, func(ctx context.Context, _ func(context.Context) error) error {
+		<-ctx.Done()
+		return fmt.Errorf("gave up: %w", ctx.Err())
+	})
+	if visits != 0 || err != nil {
+		t.Errorf("%d visits, %v", visits, err)
+	}
+	early := fmt.Errorf("gave up before: %w", context.DeadlineExceeded)
+	if _, err = load.Run(t.Context(), section, func(context.Context, func(context.Context) error) error { return early }); err != nil {
+		t.Error(err)
+	}
+	load = stress.Load{Goroutines: 2, Rounds: 1}
+	if _, err = load.Run(t.Context(), section, func(context.Context, func(context.Context) error) error { return early }); !errors.Is(err, early) {
+		t.Errorf("error %v of a load without an end", err)
+	}
+}
+
 func TestALoadGivesTheErrorOfALockAndOfARecord(t *testing.T) {
 	_, section := prepared(t, "redis")
 	wrong := errors.New("wrong")
