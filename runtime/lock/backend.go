@@ -64,7 +64,7 @@ type Hold interface {
 	Check(ctx context.Context) error
 
 	// Release frees every key within ctx, which is not the caller's. Nil says that the server confirmed
-	// it; ErrNotHeld that the server says it was not held; ErrUnconfirmed anything else. In every case
-	// nothing of the hold is left on a connection that others may use.
+	// it; ErrNotHeld that the server says it was not held; ErrLost that it was lost before; ErrUnconfirmed
+	// anything else. In every case nothing of the hold is left on a connection that others may use.
 	Release(ctx context.Context) error
 }

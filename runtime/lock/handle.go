@@ -29,6 +29,7 @@ type Handle struct {
 	since time.Time
 	state state
 	cause error // of lost
+	heard bool  // observers were told that it was acquired; of the end they are told only then
 }
 
 type state int
@@ -102,7 +103,7 @@ func (h *Handle) Check(ctx context.Context) error {
 // answer; in no case is there anything left to release.
 func (h *Handle) Release(ctx context.Context) error {
 	h.mu.Lock()
-	was, cause, hold := h.state, h.cause, h.hold
+	was, cause, hold, heard := h.state, h.cause, h.hold, h.heard
 	if hold != nil {
 		h.state = released
 	}
@@ -118,7 +119,9 @@ func (h *Handle) Release(ctx context.Context) error {
 		err = cause
 	}
 	h.end()
-	h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
+	if heard {
+		h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
+	}
 	return h.fault("release", err)
 }
 
@@ -149,17 +152,28 @@ func (h *Handle) lose(reason error) {
 		reason = fmt.Errorf("%w: %w", ErrLost, reason)
 	}
 	h.mu.Lock()
-	was := h.state
-	if was == pending || was == held {
-		h.state, h.cause = lost, reason
-	}
-	h.mu.Unlock()
-	if was != pending && was != held {
+	if h.state != pending && h.state != held {
+		h.mu.Unlock()
 		return
 	}
+	h.state, h.cause = lost, reason
+	heard := h.heard
+	h.mu.Unlock()
 	h.cancel(h.fault("hold", reason))
-	if was == held {
+	if heard {
 		h.observe(Event{Kind: Lost, Held: time.Since(h.since), Err: reason})
+	}
+}
+
+// acquired tells the observers, also of a loss that was reported before they could know the lock.
+func (h *Handle) acquired(took time.Duration, queued bool) {
+	h.mu.Lock()
+	h.heard = true
+	was, cause := h.state, h.cause
+	h.mu.Unlock()
+	h.observe(Event{Kind: Acquired, Took: took, Queued: queued})
+	if was == lost {
+		h.observe(Event{Kind: Lost, Held: time.Since(h.since), Err: cause})
 	}
 }
 

@@ -67,7 +67,7 @@ func (l *Locker) acquire(ctx, parent context.Context, keys []Key, opts []Option)
 		h.observe(Event{Kind: Failed, Took: time.Since(start), Queued: queued, Err: err})
 		return nil, err
 	}
-	h.observe(Event{Kind: Acquired, Took: time.Since(start), Queued: queued})
+	h.acquired(time.Since(start), queued)
 	return h, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -276,7 +277,8 @@ func TestServerIsToldWhatIsLeftOfTheTimeToWait(t *testing.T) {
 }
 
 func TestLossBeforeTheGrantIsReportedIsNotForgotten(t *testing.T) {
-	l, server := newLocal(t)
+	var heard kinds
+	l, server := newLocal(t, WithObserver(&heard))
 	server.acquire = func(_ context.Context, r Request) error { r.Lost(errors.New("went away")); return nil }
 	h, err := l.Acquire(t.Context(), keyA)
 	if err != nil {
@@ -291,8 +293,36 @@ func TestLossBeforeTheGrantIsReportedIsNotForgotten(t *testing.T) {
 	if err := h.Release(t.Context()); !errors.Is(err, ErrLost) {
 		t.Errorf("Release: %v", err)
 	}
-	if err := errors.Join(l.Close()); err != nil || !server.closed {
+	if err := l.Close(); err != nil || !server.closed {
 		t.Errorf("Close: %v, backend closed: %v", err, server.closed)
+	}
+	if want := (kinds{Acquired, Lost, Released}); !slices.Equal(heard, want) {
+		t.Errorf("observers heard %v, want %v", heard, want)
+	}
+}
+
+// kinds is an Observer that keeps what happened.
+type kinds []EventKind
+
+func (k *kinds) Observe(_ context.Context, e Event) { *k = append(*k, e.Kind) }
+
+func TestObserversHearOfNoEndWithoutABeginning(t *testing.T) {
+	var heard kinds
+	l, server := newLocal(t, WithObserver(&heard))
+	closed := make(chan error, 1)
+	server.acquire = func(context.Context, Request) error {
+		go func() { closed <- l.Close() }()
+		<-l.ctx.Done() // the grant comes in spite of it
+		return nil
+	}
+	if _, err := l.Acquire(t.Context(), keyA); !errors.Is(err, ErrClosed) {
+		t.Errorf("error is %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if want := (kinds{Failed}); !slices.Equal(heard, want) || len(server.owner) != 0 {
+		t.Errorf("observers heard %v, want %v; %d locks left", heard, want, len(server.owner))
 	}
 }
 
