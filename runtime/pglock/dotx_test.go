@@ -20,6 +20,7 @@ import (
 func counter(t *testing.T, db *sql.DB) {
 	t.Helper()
 	exec(t, db, `CREATE TABLE counter (n int NOT NULL)`)
+	t.Cleanup(func() { exec(t, db, `DROP TABLE counter`) })
 	exec(t, db, `INSERT INTO counter VALUES (0)`)
 }
 
@@ -59,9 +60,11 @@ func TestDoTxCommitsUnderTheLock(t *testing.T) {
 // What reads, computes and writes loses counts as soon as a read under the lock is stale.
 func TestDoTxReadsWhatTheHolderBeforeCommitted(t *testing.T) {
 	each(t, func(t *testing.T, open func(int) *sql.DB) {
+		admin := open(0)
+		counter(t, admin)
+		exec(t, admin, `ALTER DATABASE `+database(t, admin)+` SET default_transaction_isolation = 'repeatable read'`)
+		t.Cleanup(func() { exec(t, admin, `ALTER DATABASE `+database(t, admin)+` RESET default_transaction_isolation`) })
 		one, two, key := open(4), open(4), keyOf(t) // each its own queue, as two processes
-		exec(t, one, `ALTER DATABASE `+database(t, one)+` SET default_transaction_isolation = 'repeatable read'`)
-		counter(t, open(0))
 		const each, times = 4, 10
 		var running sync.WaitGroup
 		for i := range 2 * each {
@@ -304,8 +307,8 @@ func TestDoTxHoldsTheLockUntilFnReturnsAndDoesNotCommitWhenTheContextEnds(t *tes
 
 func TestDoTxGivesTheErrorOfTheCommit(t *testing.T) {
 	each(t, func(t *testing.T, open func(int) *sql.DB) {
-		db, key := open(0), keyOf(t)
-		exec(t, db, `CREATE TABLE once (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+		db, key := open(1), keyOf(t)
+		exec(t, db, `CREATE TEMP TABLE once (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
 		err := pglock.DoTx(patient(t), db, key, func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO once VALUES (1), (1)`)
 			return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
 )
 
@@ -106,15 +107,8 @@ func TestWaitersNameWhoIsInTheWay(t *testing.T) {
 }
 
 func TestLocksOfOtherDatabasesAreNotShown(t *testing.T) {
-	each(t, func(t *testing.T, one func(int) *sql.DB) {
-		db := one(0)
-		exec(t, db, `CREATE DATABASE neighbour_`+fmt.Sprint(time.Now().UnixNano()))
-		var neighbour, url string
-		if err := db.QueryRow(`SELECT datname, format('postgres://%s@127.0.0.1:%s/%s?sslmode=disable', current_user, inet_server_port(), datname)
- FROM pg_database WHERE datname LIKE 'neighbour%' ORDER BY oid DESC LIMIT 1`).Scan(&neighbour, &url); err != nil {
-			t.Fatal(err)
-		}
-		other := open(t, "pgx", url, 0)
+	each(t, func(t *testing.T, here func(int) *sql.DB) {
+		db, other := here(0), open(t, "pgx", testserver.Postgres(t), 0)
 		exec(t, session(t, other), `SELECT pg_advisory_lock(1)`)
 		if infos, err := pglock.Holders(patient(t), other); err != nil || len(infos) != 1 {
 			t.Errorf("in its own database: %+v, %v, want the lock", infos, err)
@@ -122,8 +116,6 @@ func TestLocksOfOtherDatabasesAreNotShown(t *testing.T) {
 		if infos, err := pglock.Holders(patient(t), db); err != nil || len(infos) != 0 {
 			t.Errorf("in another database: %+v, %v, want nothing", infos, err)
 		}
-		other.Close()
-		exec(t, db, `DROP DATABASE `+neighbour+` WITH (FORCE)`)
 	})
 }
 
@@ -157,5 +149,32 @@ func TestLeakSuspectsAreIdleForLongerThanTheThreshold(t *testing.T) {
 		}
 		exec(t, db, `SELECT pg_cancel_backend($1)`, busyPID)
 		<-done
+	})
+}
+
+func TestLeakSuspectsAreNotLocksWithAHeartbeat(t *testing.T) {
+	const threshold, tries = 500 * time.Millisecond, 10 // tries, since load may hold up a heartbeat
+	each(t, func(t *testing.T, open func(int) *sql.DB) {
+		db, key := open(0), keyOf(t)
+		h := take(t, newLocker(t, open(0), pglock.Heartbeat(20*time.Millisecond)), key)
+		leaked := session(t, db)
+		exec(t, leaked, `SELECT pg_advisory_lock(1)`)
+		var infos []pglock.LockInfo
+		for range tries {
+			time.Sleep(threshold)
+			var err error
+			if infos, err = pglock.LeakSuspects(patient(t), db, threshold); err != nil {
+				t.Fatal(err)
+			}
+			if len(infos) == 1 && infos[0].Key == bigint(1) {
+				break
+			}
+		}
+		if len(infos) != 1 || infos[0].Key != bigint(1) {
+			t.Errorf("suspects %+v, want the one lock that nobody watches", infos)
+		}
+		if err := h.Release(patient(t)); err != nil {
+			t.Error(err)
+		}
 	})
 }

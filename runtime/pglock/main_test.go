@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/examples"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -20,13 +22,26 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 // drivers are the ones that every behaviour is tested with.
 var drivers = []string{"pgx", "postgres"}
 
-// each runs a test with each driver on a database of its own, and looks for goroutines when the test's own
+// databases has one for each driver, for all tests, which run one after the other: making one takes longer
+// than most tests.
+var databases = map[string]func() string{}
+
+func init() {
+	for _, name := range drivers {
+		databases[name] = sync.OnceValue(func() string { return testserver.Postgres(examples.TB{}) })
+	}
+}
+
+// each runs a test with each driver on a database without locks, and looks for goroutines when the test's own
 // clean-up is over.
 func each(t *testing.T, test func(t *testing.T, open func(max int) *sql.DB)) {
 	for _, name := range drivers {
 		t.Run(name, func(t *testing.T) {
-			url := testserver.Postgres(t)
+			url := databases[name]()
 			verifyGoroutines(t)
+			watch := open(t, name, url, 0)
+			wantNothing(t, watch)
+			watch.Close()
 			test(t, func(max int) *sql.DB { return open(t, name, url, max) })
 		})
 	}

@@ -222,15 +222,21 @@ func TestDoTxCancelledAtAnyMomentLeavesNothing(t *testing.T) {
 	s := newServer(t)
 	pool, key := openPool(t, s.url, 2), txKey(t)
 	gone := errors.New("gone")
+	start := time.Now() // with a new connection, as after a cancel
+	if err := DoTx(t.Context(), pool, key, func(context.Context, pgx.Tx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
 	var ran, cancelled int
-	for i := range 60 {
+	const rounds = 60
+	for i := range rounds {
 		release := func() {}
 		if i%2 == 0 {
 			release = s.hold(key)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		ended := make(chan struct{})
-		time.AfterFunc(time.Duration(i)*100*time.Microsecond, func() {
+		time.AfterFunc(2*took*time.Duration(i)/rounds, func() {
 			defer close(ended)
 			if i%4 == 0 {
 				cancel(gone)
@@ -249,7 +255,7 @@ func TestDoTxCancelledAtAnyMomentLeavesNothing(t *testing.T) {
 		<-ended
 		s.free()
 	}
-	t.Logf("%d ran, %d were cancelled", ran, cancelled)
+	t.Logf("%d ran, %d were cancelled; one took %v", ran, cancelled, took)
 	eventually(t, "no connection is in use", func() bool { return pool.Stat().AcquiredConns() == 0 })
 }
 

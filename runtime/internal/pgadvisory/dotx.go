@@ -116,7 +116,11 @@ func lockTx(ctx context.Context, tx Tx, request lock.Request) error {
 		query = waitTxShared
 	}
 	var granted bool
-	if err := tx.QueryRow(ctx, query, args, &granted); err != nil {
+	err := tx.QueryRow(ctx, query, args, &granted)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // with a grant that came as late, lib/pq closes the connection
+	}
+	if err != nil {
 		return Failure(ctx, err)
 	}
 	if !granted {
