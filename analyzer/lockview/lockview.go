@@ -43,9 +43,9 @@ func holds(e *lockflow.Event) bool {
 func message(e *lockflow.Event) string {
 	switch {
 	case e.Getpid:
-		return "pg_locks.pid is compared with os.Getpid(), the program's own process: it is the server's, so the query finds nothing or a stranger; select pg_backend_pid() on the lock's connection, or ask the Check of a handle from pglock.Acquire"
+		return "pg_locks.pid is compared with os.Getpid(), the program's own process: it is the server's, so the query finds nothing or a stranger; select pg_backend_pid() on the lock's connection, or ask Check of a lock.Handle from pglock"
 	case slices.Contains(e.Stmt.View, sqltext.NarrowShift):
-		return "classid of pg_locks is shifted by 32 bits without a cast to bigint: the upper half of the key is lost; write (classid::bigint << 32) | objid::bigint, or ask the Check of a handle from pglock.Acquire"
+		return "classid of pg_locks is shifted by 32 bits without a cast to bigint: the upper half of the key is lost; write (classid::bigint << 32) | objid::bigint, or ask Check of a lock.Handle from pglock"
 	}
-	return "a key is put together from classid and objid of pg_locks without objsubid: one bigint key and two int keys look the same; add objsubid = 1 (one key) or objsubid = 2 (two keys), or ask the Check of a handle from pglock.Acquire"
+	return "a key is put together from classid and objid of pg_locks without objsubid: one bigint key and two int keys look the same; add objsubid = 1 (one key) or objsubid = 2 (two keys), or ask Check of a lock.Handle from pglock"
 }

@@ -135,19 +135,26 @@ func (h *hold) Check(ctx context.Context) error {
 // Release waits for a heartbeat or Check under way, frees the locks, and returns when no goroutine of
 // the hold runs any more.
 func (h *hold) Release(ctx context.Context) error {
+	var late error
 	select {
 	case h.own <- struct{}{}:
 	case <-ctx.Done():
+		late = fmt.Errorf("%w: %w", lock.ErrUnconfirmed, context.Cause(ctx))
 		h.end() // makes the driver give up the statement under way
 		h.own <- struct{}{}
 	}
 	h.end()
 	stopped, idle := h.timer.Stop(), h.idle
 	err := h.loss // which may have been noticed since Release was called
-	if !h.over {
-		h.over = true
+	switch over := h.over; {
+	case over:
+	case late != nil:
+		err = late
+		h.session.destroy()
+	default:
 		err = h.session.unlock(ctx, h.names)
 	}
+	h.over = true
 	<-h.own
 	if !stopped {
 		<-idle
