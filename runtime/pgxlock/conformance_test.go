@@ -20,8 +20,11 @@ func TestConformance(t *testing.T) {
 			}
 			return l.Locker
 		},
-		Grants:  func(tb testing.TB, key lock.Key) int { return int(s.grants(key)) },
-		Break:   func(tb testing.TB, key lock.Key) { s.terminate(key) },
+		Grants: func(tb testing.TB, key lock.Key) int { return int(s.grants(key)) },
+		Break:  func(tb testing.TB, key lock.Key) { s.terminate(key) },
+		Waiters: func(tb testing.TB, key lock.Key) int {
+			return int(s.number(`SELECT count(*)`+here+` AND NOT granted AND (classid::bigint << 32) | objid::bigint = $1`, key.Int64()))
+		},
 		Lost:    2 * time.Second,
 		TTL:     500 * time.Millisecond,
 		Shared:  true,

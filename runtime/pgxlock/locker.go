@@ -66,7 +66,7 @@ func Do(ctx context.Context, pool *pgxpool.Pool, key lock.Key, fn func(context.C
 	}
 	known := pgadvisory.PoolOf(pool)
 	locker, done, err := known.Locker(func() (*lock.Locker, error) {
-		lent := &lentPool{pool: pool, known: known, most: int(pool.Config().MaxConns)}
+		lent := &lentPool{pool: pool, known: known}
 		return lock.New(pgadvisory.New(lent, pgadvisory.Options{Probe: &known.Probe}))
 	})
 	if err != nil {

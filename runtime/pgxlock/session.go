@@ -13,16 +13,20 @@ import (
 
 // A session is one connection out of a pool.
 type session struct {
-	pooled *pgxpool.Conn
-	conn   *pgx.Conn
-	gone   func() // is told when the session goes back or ends
+	pooled   *pgxpool.Conn
+	conn     *pgx.Conn
+	prepared bool   // whether runPrepared may be used
+	gone     func() // is told when the session goes back or ends
 }
 
 // QueryRow implements pgadvisory.Session. Statements with arguments are run as the pool's configuration
 // says: prepared and cached, unless the program chose another way.
 func (s *session) QueryRow(ctx context.Context, sql string, args []any, dest ...any) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []any{pgx.QueryExecModeExec}
+	case s.prepared:
+		return s.runPrepared(ctx, sql, args, dest)
 	}
 	err := s.conn.QueryRow(ctx, sql, args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {

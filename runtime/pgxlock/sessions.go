@@ -12,12 +12,13 @@ import (
 
 // ownPool is a pool that has connections for locks only.
 type ownPool struct {
-	pool  *pgxpool.Pool
-	slots chan struct{} // one value for each session that is out
+	pool     *pgxpool.Pool
+	prepared bool
+	slots    chan struct{} // one value for each session that is out
 }
 
 func newOwnPool(pool *pgxpool.Pool, size int) *ownPool {
-	return &ownPool{pool: pool, slots: make(chan struct{}, size)}
+	return &ownPool{pool: pool, prepared: prepared(pool.Config().ConnConfig), slots: make(chan struct{}, size)}
 }
 
 // Get implements pgadvisory.Sessions.
@@ -35,8 +36,15 @@ func (p *ownPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, err
 			return nil, fmt.Errorf("all %d connections of the Locker are in use (MaxConns): %w", cap(p.slots), context.Cause(ctx))
 		}
 	}
-	return acquire(ctx, p.pool, func() { <-p.slots })
+	s, err := acquire(ctx, p.pool, p.free)
+	if err != nil {
+		return nil, err
+	}
+	s.prepared = p.prepared
+	return s, nil
 }
+
+func (p *ownPool) free() { <-p.slots }
 
 // Close implements pgadvisory.Sessions.
 func (p *ownPool) Close() error {
@@ -48,28 +56,32 @@ func (p *ownPool) Close() error {
 type lentPool struct {
 	pool  *pgxpool.Pool
 	known *pgadvisory.Pool
-	most  int
 }
 
 // Get implements pgadvisory.Sessions. A connection that the work has comes back without this caller's
 // doing unless nested: then the pool may be waited for in vain.
 func (p *lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	unpin, err := p.known.Pin(p.most)
+	stat := p.pool.Stat()
+	unpin, err := p.known.Pin(int(stat.MaxConns()))
 	if err != nil {
 		return nil, err
 	}
-	if stat := p.pool.Stat(); nested && stat.AcquiredConns() >= stat.MaxConns() {
+	if nested && stat.AcquiredConns() >= stat.MaxConns() {
 		unpin()
 		return nil, fmt.Errorf("%w: all %d connections of the pool are in use, and the caller has one of them",
 			lock.ErrPoolExhausted, stat.MaxConns())
 	}
-	return acquire(ctx, p.pool, unpin)
+	s, err := acquire(ctx, p.pool, unpin)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Close implements pgadvisory.Sessions. The pool is the caller's.
 func (p *lentPool) Close() error { return nil }
 
-func acquire(ctx context.Context, pool *pgxpool.Pool, gone func()) (pgadvisory.Session, error) {
+func acquire(ctx context.Context, pool *pgxpool.Pool, gone func()) (*session, error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		gone()

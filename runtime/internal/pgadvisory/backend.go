@@ -50,8 +50,9 @@ type Backend struct {
 	opts     Options
 	probe    *Probe
 
-	holds   sync.Map       // lock.Key to the *hold that came last, for Claim
-	running sync.WaitGroup // goroutines of holds, and timers that would start one
+	holds   holds
+	starter starter
+	running sync.WaitGroup // goroutines of holds
 }
 
 // New makes a Backend, which closes sessions when it is closed.
@@ -118,6 +119,7 @@ func (b *Backend) session(ctx context.Context, nested bool) (Session, error) {
 
 // Close waits for what watched the holds, and closes the sessions' source.
 func (b *Backend) Close() error {
+	b.starter.close()
 	b.running.Wait()
 	return b.sessions.Close()
 }

@@ -22,8 +22,7 @@ func (b *Backend) Claim(ctx context.Context, key lock.Key, every time.Duration) 
 	args := []any{key.Int64(), key.String(), every.Microseconds()}
 	var claimed int64
 	var err error
-	if h, ok := b.holds.Load(key); ok {
-		h := h.(*hold)
+	if h := b.holds.get(key); h != nil {
 		err = h.do(ctx, func(ctx context.Context) error {
 			return h.session.QueryRow(ctx, claimSQL, args, &claimed)
 		})

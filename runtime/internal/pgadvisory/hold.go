@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
@@ -22,11 +23,8 @@ type hold struct {
 	request lock.Request
 	tokens  []int64
 
-	ctx   context.Context // of statements; ends when Release gives up waiting for the turn
-	abort context.CancelFunc
-
-	timer   *time.Timer   // starts the watch
-	watched chan struct{} // closed when the watch has ended or can't start any more
+	stage   atomic.Int32  // young at first
+	watched chan struct{} // of a watched hold: closed when the watch has ended
 
 	turn chan struct{} // holds one value while somebody has the turn
 
@@ -34,26 +32,21 @@ type hold struct {
 	left      sync.Cond          // wanted has become smaller
 	wanted    int                // who have the turn or wait for it, other than the watch
 	interrupt context.CancelFunc // of the watch, while it wants or has the turn
+	cancel    context.CancelFunc // of the statement that runs, other than Release's
+	aborted   bool               // Release did not get the turn in time: no statement may take any
 	ended     bool               // the session is not ours any more
 	lost      error              // why, unless Release ended it
 }
 
 // held makes the hold of an attempt that has every key.
 func (a *attempt) held() *hold {
-	h := &hold{
-		backend: a.backend, session: a.session, pid: a.pid, request: a.request,
-		watched: make(chan struct{}), turn: make(chan struct{}, 1),
-	}
+	h := &hold{backend: a.backend, session: a.session, pid: a.pid, request: a.request, turn: make(chan struct{}, 1)}
 	if a.backend.opts.Fencing {
 		h.tokens = a.tokens
 	}
 	h.left.L = &h.mu
-	h.ctx, h.abort = context.WithCancel(context.Background())
-	for _, key := range a.request.Keys {
-		a.backend.holds.Store(key, h)
-	}
-	a.backend.running.Add(1)
-	h.timer = time.AfterFunc(watchAfter, h.watch)
+	a.backend.holds.add(h)
+	a.backend.starter.later(h)
 	return h
 }
 
@@ -121,14 +114,8 @@ func (h *hold) gone() error {
 // Release unlocks every key in one statement. The session goes back only when the server said true for
 // each of them and said so in the process that locked them.
 func (h *hold) Release(ctx context.Context) error {
-	for _, key := range h.request.Keys {
-		h.backend.holds.CompareAndDelete(key, h)
-	}
-	defer h.abort()
-	if h.timer.Stop() {
-		close(h.watched)
-		h.backend.running.Done()
-	}
+	h.backend.holds.remove(h)
+	watched := !h.stage.CompareAndSwap(young, released)
 	if err := h.enter(ctx); err != nil {
 		h.abort()
 		h.backend.running.Go(h.discard)
@@ -141,8 +128,30 @@ func (h *hold) Release(ctx context.Context) error {
 	err := h.unlock(ctx)
 	h.end(nil)
 	h.leave()
-	<-h.watched
+	if watched {
+		<-h.watched
+	}
 	return err
+}
+
+// statement gives the context of a statement other than Release's. Who has the turn calls it.
+func (h *hold) statement() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), h.backend.opts.HeartbeatTimeout)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cancel = cancel; h.aborted {
+		cancel()
+	}
+	return ctx, cancel
+}
+
+// abort ends the statement that runs, and those to come.
+func (h *hold) abort() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.aborted = true; h.cancel != nil {
+		h.cancel()
+	}
 }
 
 // discard ends the session as soon as the statement that is under way on it has failed.
@@ -152,7 +161,6 @@ func (h *hold) discard() {
 		h.session.Destroy()
 	}
 	h.leave()
-	<-h.watched
 }
 
 func (h *hold) unlock(ctx context.Context) error {
@@ -228,7 +236,7 @@ func (h *hold) do(ctx context.Context, f func(ctx context.Context) error) error 
 			done <- lost
 			return
 		}
-		bounded, cancel := context.WithTimeout(h.ctx, h.backend.opts.HeartbeatTimeout)
+		bounded, cancel := h.statement()
 		err := f(bounded)
 		cancel()
 		if err != nil && !errors.Is(err, lock.ErrLost) && !errors.Is(err, ErrNoRow) {

@@ -35,8 +35,8 @@ func TestPlansKeepEveryFunction(t *testing.T) {
 			args      []any
 			functions string
 		}{
-			{m.wait, []any{"10", int64(1)}, "pg_backend_pid set_config pg_advisory_lock"},
-			{m.waitFencing, []any{"10", int64(1)}, "pg_backend_pid set_config pg_advisory_lock nextval"},
+			{m.wait, []any{"10", int64(1)}, "pg_backend_pid pg_try_advisory_lock set_config pg_advisory_lock"},
+			{m.waitFencing, []any{"10", int64(1)}, "pg_backend_pid pg_try_advisory_lock set_config pg_advisory_lock nextval"},
 			{m.try, []any{int64(1)}, "pg_backend_pid pg_try_advisory_lock"},
 			{m.tryFencing, []any{int64(1)}, "pg_backend_pid pg_try_advisory_lock nextval"},
 			{m.unlock, []any{int64(1)}, "pg_backend_pid pg_advisory_unlock"},

@@ -6,13 +6,8 @@ import (
 	"time"
 )
 
-// watchAfter is how long a hold lasts before a goroutine watches it. Most locks are released before,
-// and cost a timer only.
-const watchAfter = 20 * time.Millisecond
-
 // watch notices that the session has ended, until Release.
 func (h *hold) watch() {
-	defer h.backend.running.Done()
 	defer close(h.watched)
 	for {
 		ctx, cancel, ok := h.quiet()
@@ -78,7 +73,7 @@ func (h *hold) pause(ctx context.Context) bool {
 // beat asks whether the session is there. An error that the session survives, such as
 // pg_cancel_backend's, is an answer too. Who has the turn calls it.
 func (h *hold) beat() error {
-	ctx, cancel := context.WithTimeout(h.ctx, h.backend.opts.HeartbeatTimeout)
+	ctx, cancel := h.statement()
 	defer cancel()
 	pid, err := askPID(ctx, h.session)
 	switch {
