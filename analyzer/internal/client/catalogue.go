@@ -16,6 +16,7 @@ var libraries = []*library{
 	&entLibrary, &entSQLLibrary,
 	&gopgLibrary, &gopgORMLibrary,
 	&squirrelLibrary,
+	&pglockLibrary, &pgxlockLibrary, &mysqllockLibrary,
 	&goquLibrary, &goquExecLibrary, &goquExpLibrary,
 }
 

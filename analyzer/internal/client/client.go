@@ -93,6 +93,7 @@ const (
 	Lost            // nothing but an error
 	Chain           // the handle itself, with Error and RowsAffected fields (gorm)
 	Value           // a result of the call is the answer as Go values ([]map[string]string, T)
+	Checked         // an error, which is there for a no as well
 )
 
 // Reading is what a Read method reads.
@@ -128,13 +129,16 @@ type Method struct {
 	SQL int
 	// Idents: plain strings there are names, which the library quotes; only fragments are text.
 	Idents bool
-	DSN    int // the argument that is a connection string, or a configuration with one
-	Args   int // where the statement's arguments begin (variadic or one slice or map)
-	Ctx    int // the context; of a Same, the one with which later statements run (gorm's WithContext)
-	Dest   int // where destination pointers begin (variadic, one slice or one pointer)
-	Stmt   int // the argument that is a statement made elsewhere: Tx.Stmt, squirrel.ExecWith
-	Batch  int // RunBatch: the argument that is the batch
-	As     int // the argument that names a prepared statement: Build gives the name, Run and Send use it
+	// Statement is the text that a function sends which is given none: then SQL is NoArg, and the
+	// statement's arguments are those from Args on, one by one.
+	Statement string
+	DSN       int // the argument that is a connection string, or a configuration with one
+	Args      int // where the statement's arguments begin (variadic or one slice or map)
+	Ctx       int // the context; of a Same, the one with which later statements run (gorm's WithContext)
+	Dest      int // where destination pointers begin (variadic, one slice or one pointer)
+	Stmt      int // the argument that is a statement made elsewhere: Tx.Stmt, squirrel.ExecWith
+	Batch     int // RunBatch: the argument that is the batch
+	As        int // the argument that names a prepared statement: Build gives the name, Run and Send use it
 	// Fn is a function argument. Callback: its parameter number FnArg is the handle. Read: it scans
 	// what it is given. End with Discard (sql.Conn.Raw): the connection is destroyed only when the
 	// function can return driver.ErrBadConn, which the engine checks; else the call ends nothing,

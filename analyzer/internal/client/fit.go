@@ -26,7 +26,7 @@ func (m *Method) Fits(sig *types.Signature) error {
 		{"opts", m.Opts, notBasic},
 		{"dsn", m.DSN, isAnything},
 	} {
-		if p.arg == NoArg {
+		if p.arg == NoArg || p.role == "args" && m.Statement != "" { // the arguments of that one statement have their own types
 			continue
 		}
 		if p.arg >= sig.Params().Len() {

@@ -174,6 +174,9 @@ func (b *builder) syntax(e *Event, f *lockstate.Finding) {
 		return nil
 	}
 	e.Send = SendSyntax{Method: sel.Sel.Name, Handle: sel.X, SQL: at(m.SQL), Ctx: at(m.Ctx)}
+	if x := at(m.Handle); x != nil { // of a function, whose sel.X is a package
+		e.Send.Handle, e.Handle.Name = x, handleName(x)
+	}
 	if m.Args >= 0 && m.Args < len(e.Call.Args) {
 		e.Send.Args = e.Call.Args[m.Args:]
 	}

@@ -510,6 +510,9 @@ func (j *judge) answer(f *Finding) Answer {
 	if q.Made == nil {
 		return AnswerUnknown
 	}
+	if q.Answer == client.Checked {
+		return AnswerRead // whoever drops the error drops an error
+	}
 	sents := []string{base(q.Made.Site)}
 	if q.Fn != nil { // an item of a batch: its answer may be read through the batch's
 		sents = append(sents, base(q.Fn.Site))

@@ -201,6 +201,9 @@ func (x *exec) named(s *state, args []*term.Term) []*term.Term {
 func (x *exec) texts(s *state, c *call, o *operands) []*term.Term {
 	name := cmp.Or(o.m.Slot, "raw")
 	text := o.at(o.m.SQL)
+	if o.m.Statement != "" {
+		text = term.Str(o.m.Statement)
+	}
 	if text != nil && text.IsNil() {
 		return []*term.Term{} // Select() without columns
 	}

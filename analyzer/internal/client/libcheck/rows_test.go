@@ -243,9 +243,9 @@ func answerFits(m *client.Method, f *types.Func, first types.Type) error {
 		if m.Dest == client.NoArg && m.Args == client.NoArg && !strings.Contains(m.Recv, "go-pg/pg/orm") {
 			return fmt.Errorf("answers into a destination that it does not have")
 		}
-	case client.Lost:
+	case client.Lost, client.Checked:
 		if f.Signature().Results().Len() != 1 || first.String() != "error" {
-			return fmt.Errorf("answer Lost, with results")
+			return fmt.Errorf("no answer but an error, with other results")
 		}
 	case client.Chain:
 		if client.TypeName(first) != m.Recv {
