@@ -43,10 +43,11 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 type plan struct {
 	known    map[string]*target // by file name
 	targets  []*target          // those of known with edits, in order of their first finding
-	applied  int
-	left     []finding // not fixed by this run
-	unfixed  int       // those of left that have no fix
-	touching int       // those of left whose fix touches one that is applied
+	fixes    [][]edit           // applied
+	applied  int                // findings that they fix
+	left     []finding          // not fixed by this run
+	unfixed  int                // those of left that have no fix
+	touching int                // those of left whose fix touches one that is applied
 }
 
 // add takes f's fix into the plan, or f into those left.
@@ -57,6 +58,10 @@ func (p *plan) add(f finding) {
 		p.left = append(p.left, f)
 		return
 	}
+	if slices.ContainsFunc(p.fixes, func(other []edit) bool { return slices.Equal(other, edits) }) {
+		p.applied++ // another rule's finding, with the same cure
+		return
+	}
 	for _, e := range edits {
 		if e.target.touched(e) {
 			p.touching++
@@ -65,6 +70,7 @@ func (p *plan) add(f finding) {
 		}
 	}
 	p.applied++
+	p.fixes = append(p.fixes, edits)
 	for _, e := range edits {
 		e.target.take(e)
 		if !slices.Contains(p.targets, e.target) {

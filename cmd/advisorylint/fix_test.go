@@ -154,6 +154,18 @@ func TestFixAllLeavesWhatTouches(t *testing.T) {
 	}
 }
 
+func TestFixAllAppliesAFixOfTwoRulesOnce(t *testing.T) {
+	f := loadFixture(t, map[string]string{"shop.go": shop})
+	same := []replace{{"shop.go", `|"second"`, `"a", `}, {"shop.go", `("first"`, `("one"`}}
+	left, err := fixAll(&options{context: -1}, []finding{f.finding(same...), f.finding(same...)})
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left %v, error %v", left, err)
+	}
+	if got := readFile(t, f.dir, "shop.go"); !strings.Contains(got, `Println("a", "second")`) || !strings.Contains(got, `Println("one")`) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestFixAllAddsAnImportOnce(t *testing.T) {
 	f := loadFixture(t, map[string]string{"shop.go": shop})
 	add := replace{"shop.go", "|)\n\nfunc first", "\t\"log\"\n"}
