@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -103,9 +101,9 @@ func (b *bench) compareAll(ctx context.Context) ([]Comparison, error) {
 	return all, nil
 }
 
-// slice is how long one side of a comparison runs before the other does: short, so that both meet the
-// same machine.
-const slice = 50 * time.Millisecond
+// slice is how many cycles one side of a comparison has before the other does: few, so that both meet
+// the same machine, whatever else it does.
+const slice = 16
 
 // compare runs a lock and its floor by turns on clients that stay open.
 func (b *bench) compare(ctx context.Context, one, other int) (Comparison, error) {
@@ -124,10 +122,10 @@ func (b *bench) compare(ctx context.Context, one, other int) (Comparison, error)
 	var took [2][]time.Duration
 	for range b.settings.Rounds {
 		var cycles [2][]time.Duration
-		for spent := time.Duration(0); spent < b.settings.Duration; spent += 2 * slice {
+		for end := time.Now().Add(b.settings.Duration); time.Now().Before(end); {
 			for i, take := range sides {
 				var err error
-				if cycles[i], err = cycle(ctx, take, slice, cycles[i]); err != nil {
+				if cycles[i], err = cycle(ctx, take, cycles[i]); err != nil {
 					return c, fmt.Errorf("%s: %w", b.subjects[[2]int{one, other}[i]].name(), err)
 				}
 			}
@@ -143,13 +141,10 @@ func (b *bench) compare(ctx context.Context, one, other int) (Comparison, error)
 	return c, nil
 }
 
-// cycle takes and releases for a while and appends how long each time took.
-func cycle(ctx context.Context, take acquire, during time.Duration, times []time.Duration) ([]time.Duration, error) {
-	for end := time.Now().Add(during); ; {
+// cycle takes and releases a slice of times and appends how long each took.
+func cycle(ctx context.Context, take acquire, times []time.Duration) ([]time.Duration, error) {
+	for range slice {
 		start := time.Now()
-		if start.After(end) {
-			return times, nil
-		}
 		free, err := take(ctx)
 		if err == nil {
 			err = free(ctx)
@@ -159,6 +154,7 @@ func cycle(ctx context.Context, take acquire, during time.Duration, times []time
 		}
 		times = append(times, time.Since(start))
 	}
+	return times, nil
 }
 
 // tell says what one measurement found.
@@ -168,9 +164,9 @@ func (b *bench) tell(what string, t turn, o outcome) {
 	if t.load.apart {
 		clients = "a client each"
 	}
-	fmt.Fprintf(b.log, "%-9s %-34s %2d contenders, %s, hold %v: %.0f/s, hand-off %v / %v, fairness %.2f",
+	fmt.Fprintf(b.log, "%-9s %-34s %2d contenders, %s, hold %v: %.0f/s, hand-off %s / %s, fairness %.2f",
 		what, b.subjects[t.subject].name(), t.load.contenders, clients, t.load.hold, f.Cycles,
-		f.HandoffP50.Round(time.Microsecond), f.HandoffP99.Round(time.Microsecond), f.Fairness)
+		short(f.HandoffP50), short(f.HandoffP99), f.Fairness)
 	if o.requests > 0 {
 		fmt.Fprintf(b.log, ", %.2f requests a cycle", o.per(float64(o.requests)))
 	}
@@ -191,21 +187,4 @@ func systemsOf(subjects []subject) []system {
 		}
 	}
 	return of
-}
-
-// procField is the value of a "name : value" line of one of the kernel's files; empty without one.
-func procField(path, name string) string {
-	text, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
-
-func firstWord(path string) string {
-	text, _ := os.ReadFile(path)
-	word, _, _ := strings.Cut(string(text), " ")
-	return word
 }

@@ -141,7 +141,7 @@ func slotsOf(r *Results, rows []Row) slots {
 // A span is what an axis covers.
 type span struct{ least, most float64 }
 
-// spanOf is whole decades around all positive values.
+// spanOf goes from a step below all positive values to one above them.
 func spanOf(values []float64) span {
 	s := span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {
@@ -152,7 +152,29 @@ func spanOf(values []float64) span {
 	if s.least > s.most {
 		return span{1, 10}
 	}
-	return span{math.Pow(10, math.Floor(math.Log10(s.least))), math.Pow(10, math.Ceil(math.Log10(s.most)))}
+	all := steps(s.least/10, s.most*10)
+	for _, v := range all {
+		if v <= s.least && all[0] < v {
+			all[0] = v
+		}
+		if v >= s.most {
+			return span{all[0], v}
+		}
+	}
+	return s // not reached: there is a step in every decade
+}
+
+// steps are 1, 2 and 5 times the powers of ten in a range.
+func steps(least, most float64) []float64 {
+	var all []float64
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for _, times := range []float64{1, 2, 5} {
+			if v := times * math.Pow(10, e); v >= least*(1-1e-9) && v <= most*(1+1e-9) {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
 }
 
 // panel is an empty plot with the rows on its y axis and a logarithmic x axis.
@@ -161,7 +183,7 @@ func panel(title string, s slots, labelled bool, x span, tick func(float64) stri
 	p.Title.Text, p.Title.Padding = title, 0.3*vg.Centimeter
 	p.Title.TextStyle.Font, p.Title.TextStyle.Color = sans(12), textColor
 	p.X.Scale = plot.LogScale{}
-	p.X.Tick.Marker = decades(tick)
+	p.X.Tick.Marker = ticks(tick)
 	p.X.Min, p.X.Max = x.least, x.most
 	p.Y.Min, p.Y.Max = -s.size+0.4, 0.6
 	p.Y.Tick.Marker = plot.ConstantTicks(nil)
@@ -191,16 +213,18 @@ func sans(size vg.Length) font.Font {
 	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, vg.Points(float64(size)))
 }
 
-// decades puts a tick on each power of ten.
-type decades func(float64) string
+// ticks labels the powers of ten, and the steps between them where there are few.
+type ticks func(float64) string
 
-func (d decades) Ticks(least, most float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := math.Ceil(math.Log10(least) - 1e-9); e <= math.Log10(most)+1e-9; e++ {
-		v := math.Pow(10, e)
-		ticks = append(ticks, plot.Tick{Value: v, Label: d(v)})
+func (label ticks) Ticks(least, most float64) []plot.Tick {
+	var all []plot.Tick
+	for _, v := range steps(least, most) {
+		power := math.Abs(math.Log10(v)-math.Round(math.Log10(v))) < 1e-9
+		if power || most/least < 60 {
+			all = append(all, plot.Tick{Value: v, Label: label(v)})
+		}
 	}
-	return ticks
+	return all
 }
 
 // handoffPanel has a line from the median, a disc, to the 99th percentile, a ring.
@@ -222,7 +246,7 @@ func handoffPanel(r *Results, rows []Row, s slots, l load, x span) *plot.Plot {
 	return p
 }
 
-// round is a power of ten of seconds.
+// round is a round number of seconds.
 func round(seconds float64) string {
 	text := short(time.Duration(math.Round(seconds * 1e9)))
 	number, unit, _ := strings.Cut(text, " ")

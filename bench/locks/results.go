@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
@@ -35,6 +37,7 @@ type Machine struct {
 	Cores  int
 	Model  string // of the processor
 	Load   string // average of the last minute, before the run
+	Urgent bool   // at a real-time priority: other programs had to wait
 	Go     string
 }
 
@@ -143,7 +146,34 @@ func thisMachine() Machine {
 	return Machine{
 		System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
 		Model: procField("/proc/cpuinfo", "model name"), Load: firstWord("/proc/loadavg"),
+		Urgent: urgent("/proc/self/stat"),
 	}
+}
+
+// urgent reports whether a process has a real-time scheduling policy: SCHED_FIFO or SCHED_RR, field 41 of
+// its file (proc_pid_stat(5)). The second field, in parentheses, may have spaces.
+func urgent(path string) bool {
+	text, _ := os.ReadFile(path)
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const policy = 41 - 3
+	return len(fields) > policy && (fields[policy] == "1" || fields[policy] == "2")
+}
+
+// procField is the value of a "name : value" line of one of the kernel's files; empty without one.
+func procField(path, name string) string {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstWord(path string) string {
+	text, _ := os.ReadFile(path)
+	word, _, _ := strings.Cut(string(text), " ")
+	return word
 }
 
 // versions are those of the modules that this program is made of.

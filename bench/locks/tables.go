@@ -69,6 +69,9 @@ func tables(w io.Writer, r *Results) error {
 func facts(b *strings.Builder, r *Results) {
 	fmt.Fprintf(b, "\nMade by `%s` on %s: %d cores (%s, %s), %s, load average %s before the run", remake, r.Date,
 		r.Machine.Cores, r.Machine.Model, r.Machine.System, r.Machine.Go, r.Machine.Load)
+	if r.Machine.Urgent {
+		b.WriteString(", at a real-time priority")
+	}
 	for _, sys := range []system{postgresql, redisdb, mariadb} {
 		if v, ok := r.Servers[sys]; ok {
 			fmt.Fprintf(b, ", %s %s", sys, v)
@@ -99,7 +102,7 @@ func comparisons(b *strings.Builder, r *Results) {
 		return
 	}
 	b.WriteString("\n### Against the floor\n\nOne contender: acquire and release, as a multiple of what two requests of the kind take " +
-		"on the same kind of connection. The two run by turns of " + slice.String() + ".\n")
+		"on the same kind of connection. The two run by turns of " + strconv.Itoa(slice) + " cycles.\n")
 	var rows [][]string
 	for _, c := range r.Comparison {
 		goal := ""

@@ -154,3 +154,18 @@ func TestResultsSurviveTheirFile(t *testing.T) {
 		t.Errorf("tables differ:\n%s\n%s", one.String(), other.String())
 	}
 }
+
+func TestUrgentIsARealTimePolicy(t *testing.T) {
+	head := "12 (a name) with) R 1 " + strings.Repeat("0 ", 36)
+	for text, want := range map[string]bool{
+		head + "0 0": false, head + "1 0": true, head + "2 0": true, head + "5 0": false, "12 (short) R": false, "": false,
+	} {
+		path := filepath.Join(t.TempDir(), "stat")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := urgent(path); got != want {
+			t.Errorf("urgent of %q: %v", text, got)
+		}
+	}
+}
