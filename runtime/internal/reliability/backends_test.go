@@ -73,16 +73,17 @@ type backend struct {
 	// was made of. Options are for all its locks, instead of the short times.
 	open func(source string, opts ...lock.Option) (l *lock.Locker, end func() error, err error)
 
-	ended  time.Duration // within which the end of the connection is heard of
-	silent time.Duration // and a network that is silent
-	grace  time.Duration // that the driver is given, beyond a bound, to give up a statement
-	lease  bool          // the lock is not the connection's, and outlives it
+	ended   time.Duration // within which the end of the connection is heard of
+	silent  time.Duration // and a network that is silent
+	grace   time.Duration // that the driver is given, beyond a bound, to give up a statement
+	connect time.Duration // that the driver takes, whatever the bound, when it must connect
+	lease   bool          // the lock is not the connection's, and outlives it
 }
 
 var backends = []backend{
 	{name: "pgxlock", kind: postgresql, open: openPgx, ended: heartbeat, silent: heartbeat + timeout},
 	{name: "pglock with pgx", kind: postgresql, open: openPG("pgx"), ended: heartbeat, silent: heartbeat + timeout, grace: 250 * time.Millisecond},
-	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: heartbeat, silent: poll + timeout + 500*time.Millisecond, grace: 500 * time.Millisecond},
+	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: heartbeat, silent: poll + timeout + 500*time.Millisecond, grace: 500 * time.Millisecond, connect: time.Second},
 	{name: "mysqllock", kind: mariadb, open: openMySQL, ended: 2 * heartbeat, silent: max(4*heartbeat, time.Second) + heartbeat},
 	{name: "redislock", kind: redisServer, open: openRedis, ended: ttl, silent: ttl, lease: true},
 }
@@ -110,6 +111,10 @@ func openPgx(source string, opts ...lock.Option) (*lock.Locker, func() error, er
 
 func openPG(driver string) func(string, ...lock.Option) (*lock.Locker, func() error, error) {
 	return func(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
+		if driver == "postgres" {
+			// Lib/pq looks at the context of a connection for the dial only, and else waits without end.
+			source += "&connect_timeout=1"
+		}
 		db, err := sql.Open(driver, source)
 		if err != nil {
 			return nil, nil, err

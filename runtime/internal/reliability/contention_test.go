@@ -10,8 +10,10 @@ import (
 	"github.com/advisorylint/advisorylint/runtime/locktest/stress"
 )
 
+// TestContention is apart from the others, since it needs the processors.
 func TestContention(t *testing.T) {
-	eachBackend(t, map[string]func(*site){
+	watchGoroutines(t)
+	each(t, all, map[string]func(*site){
 		"40 goroutines in 3 processes never meet": func(s *site) { s.contend(3, 40, 2*time.Second, 0) },
 		"nor when a process is killed":            func(s *site) { s.contend(3, 10, 2*time.Second, 1) },
 	})
@@ -56,8 +58,10 @@ func (s *site) contend(processes, goroutines int, length time.Duration, kills in
 		s.Fatal(err)
 	}
 	s.Logf("%+v, %.0f visits a second", r, float64(r.Visits)/length.Seconds())
-	if err := r.Err(); err != nil {
-		s.Error(err)
+	// A process that is killed may have its last write under way, which arrives after the next holder's: that
+	// is what tokens are for.
+	if r.Most > 1 || r.Stale > kills {
+		s.Error(r.Err())
 	}
 	if r.Open > kills || kills == 0 && r.Visits != visits || visits < 2 {
 		s.Errorf("%+v, want %d visits and at most %d open", r, visits, kills)

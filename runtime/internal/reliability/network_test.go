@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/advisorylint/advisorylint/internal/faultproxy"
@@ -12,23 +11,20 @@ import (
 	"github.com/advisorylint/advisorylint/runtime/locktest/stress"
 )
 
-// TestNetwork has a proxy between lockers and servers. What the tests do is mostly to wait.
-func TestNetwork(t *testing.T) {
-	eachBackend(t, map[string]func(*site){
-		"a lock is lost within its bound when the network goes silent":            lostInSilence,
-		"a release in a silent network is bounded and leaves nothing":             releaseInSilence,
-		"an acquire in a silent network is bounded and leaves nothing":            acquireInSilence,
-		"a waiter whose connection breaks leaves nothing":                         brokenWaiter,
-		"a connection that breaks loses a session's lock, and no lease":           brokenHolder,
-		"a half-open connection is heard of within the bound of a silent network": halfOpen,
-	})
+// network has a proxy between lockers and servers.
+var network = map[string]func(*site){
+	"a lock is lost within its bound when the network goes silent":            lostInSilence,
+	"a release in a silent network is bounded and leaves nothing":             releaseInSilence,
+	"an acquire in a silent network is bounded and leaves nothing":            acquireInSilence,
+	"an acquire that must connect in a silent network is bounded":             connectInSilence,
+	"a waiter whose connection breaks leaves nothing":                         brokenWaiter,
+	"a connection that breaks loses a session's lock, and no lease":           brokenHolder,
+	"a half-open connection is heard of within the bound of a silent network": halfOpen,
 }
 
-// A session lives on at the server until the network is back, so that nothing can overlap with it.
-func TestNetworkOfLeases(t *testing.T) {
-	eachLease(t, map[string]func(*site){
-		"leases do not overlap when the network goes silent": noOverlapInSilence,
-	})
+// networkOfLeases is what sessions can't fail in: they live on at the server until the network is back.
+var networkOfLeases = map[string]func(*site){
+	"leases do not overlap when the network goes silent": noOverlapInSilence,
 }
 
 // holdThrough holds a new key through a proxy, for longer than a renewal or a heartbeat takes.
@@ -158,9 +154,19 @@ func releaseInSilence(s *site) {
 	})
 }
 
-func acquireInSilence(s *site) {
+func acquireInSilence(s *site) { s.acquireThroughSilence(true) }
+
+func connectInSilence(s *site) { s.acquireThroughSilence(false) }
+
+// acquireThroughSilence wants that an acquire ends soon after its bound, and leaves nothing. A locker that is
+// not warm has no connection yet.
+func (s *site) acquireThroughSilence(warm bool) {
 	const bound = 300 * time.Millisecond
 	rival := s.locker(s.source, calm...)
+	most := bound + time.Second/2 + s.grace
+	if !warm {
+		most += s.connect
+	}
 	for what, limit := range map[string]func() (context.Context, lock.Option){
 		"wait": func() (context.Context, lock.Option) { return s.ctx(), lock.Wait(bound) },
 		"context": func() (context.Context, lock.Option) {
@@ -169,17 +175,19 @@ func acquireInSilence(s *site) {
 			return ctx, lock.Wait(patience)
 		},
 	} {
-		s.within(bound+time.Second/2+s.grace, "acquire in a silent network, bounded by its "+what, func() time.Duration {
+		s.within(most, "acquire in a silent network, bounded by its "+what, func() time.Duration {
 			p, behind := s.proxy()
-			l, warm, k := s.locker(behind), s.key(), s.key()
-			s.taken(l, warm)
+			l, k := s.locker(behind), s.key()
+			if warm {
+				s.taken(l, s.key())
+			}
 			p.Blackhole(true)
 			ctx, option := limit()
-			start := time.Now()
-			h, err := l.Acquire(ctx, k, option)
-			took := time.Since(start)
-			if s.want(err, lock.ErrTimeout); err == nil {
-				s.release(h)
+			began := time.Now()
+			o := s.receive(start(func() (*lock.Handle, error) { return l.Acquire(ctx, k, option) }))
+			took := time.Since(began)
+			if s.want(o.err, lock.ErrTimeout); o.err == nil {
+				s.release(o.h)
 			}
 			p.Blackhole(false)
 			s.taken(rival, k)
@@ -202,6 +210,7 @@ func brokenWaiter(s *site) {
 		k := s.key()
 		h := s.acquire(holder, k)
 		waits := s.locker(behind)
+		s.taken(waits, s.key()) // connects
 		ctx, cancel := context.WithCancel(s.ctx())
 		waiter := start(func() (*lock.Handle, error) { return waits.Acquire(ctx, k) })
 		time.Sleep(50 * time.Millisecond)

@@ -4,29 +4,26 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/locktest/stress"
 )
 
-func TestProcesses(t *testing.T) {
-	eachBackend(t, map[string]func(*site){
-		"next holder gets the lock soon when the holder is killed": killedHolder,
-		"a waiter that is killed leaves nothing":                   killedWaiter,
-	})
-}
-
-func TestStoppedProcesses(t *testing.T) {
-	eachLease(t, map[string]func(*site){
+// processes are killed and stopped.
+var (
+	processes = map[string]func(*site){
+		"the next gets the lock soon when its holder is killed": killedHolder,
+		"a waiter that is killed leaves nothing":                killedWaiter,
+	}
+	processesWithLeases = map[string]func(*site){
 		"Guard fails first after a stop beyond the TTL, and a stale token is refused": stoppedLease,
-	})
-	eachSession(t, map[string]func(*site){
-		"session's lock is held through a stop":                                 stoppedSession,
-		"session that ends during a stop is lost, and a stale token is refused": endedWhileStopped,
-	})
-}
+	}
+	processesWithSessions = map[string]func(*site){
+		"a session's lock is held through a stop":                                 stoppedSession,
+		"a session that ends during a stop is lost, and a stale token is refused": endedWhileStopped,
+	}
+)
 
 // worker starts a process for a new key, and gives the first that it says.
 func (s *site) worker(role string) (p *stress.Process, k lock.Key, said string) {

@@ -8,10 +8,15 @@ import (
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
-// TestKilledServers has servers of its own, since it kills them. Backends of one kind of server have one
-// after the other.
-func TestKilledServers(t *testing.T) {
-	watchGoroutines(t)
+var killedServers = map[string]func(*site, *testserver.Server){
+	"a lock is lost while its server is down":        lostWhileDown,
+	"a lock is lost when its server is back at once": lostWhenBack,
+	"a wait ends or goes on when its server is back": waitThroughRestart,
+}
+
+// onKilledServers runs tests on servers of their own, since they kill them. Backends of one kind of server
+// have one after the other.
+func onKilledServers(t *testing.T) {
 	for name, k := range map[string]*kind{"postgresql": postgresql, "mariadb": mariadb, "redis": redisServer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -21,11 +26,7 @@ func TestKilledServers(t *testing.T) {
 				if b.kind != k {
 					continue
 				}
-				for what, test := range map[string]func(*site, *testserver.Server){
-					"lock is lost while the server is down":        lostWhileDown,
-					"lock is lost when the server is back at once": lostWhenBack,
-					"wait ends or goes on":                         waitThroughRestart,
-				} {
+				for what, test := range killedServers {
 					t.Run(b.name+"/"+what, func(t *testing.T) { test(&site{t, b, server.URL()}, server) })
 				}
 			}

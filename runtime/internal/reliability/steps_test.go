@@ -3,23 +3,20 @@ package reliability_test
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
-// TestLostReplies loses the reply of the server at every step of an acquire and a release: the request
-// was done, and the client does not know. A second after it can connect again nothing is left, or, of a
-// lease, at the latest with the TTL.
-func TestLostReplies(t *testing.T) {
-	eachBackend(t, map[string]func(*site){
-		"from the first connection on leave nothing":  func(s *site) { s.loseEachReply(false) },
-		"on connections that are there leave nothing": func(s *site) { s.loseEachReply(true) },
-		"to a waiter leave nothing":                   lostGrant,
-		"to a cancelled acquire leave nothing":        lostCancel,
-	})
+// lostReplies loses the reply of the server at every step of an acquire and a release: the request was
+// done, and the client does not know. A second after it can connect again nothing is left, or, of a lease,
+// at the latest with the TTL.
+var lostReplies = map[string]func(*site){
+	"lost replies from the first connection on leave nothing":  func(s *site) { s.loseEachReply(false) },
+	"lost replies on connections that are there leave nothing": func(s *site) { s.loseEachReply(true) },
+	"a grant that is lost on its way to a waiter is not left":  lostGrant,
+	"a reply to one who has given up leaves nothing":           lostCancel,
 }
 
 // left is how long what nobody knows of may be left.
