@@ -177,7 +177,7 @@ func TestTerminatedSessionIsNoticedWithin100Milliseconds(t *testing.T) {
 func TestSilentNetworkIsNoticedAndReleaseDoesNotWaitForIt(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver, func(t *testing.T) {
-			direct := testserver.Postgres(t)
+			direct := databases[driver]()
 			u, err := url.Parse(direct)
 			if err != nil {
 				t.Fatal(err)

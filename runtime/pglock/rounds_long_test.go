@@ -3,4 +3,4 @@
 package pglock_test
 
 // How often tests that look for rare moments try.
-const cancelRounds = 5000
+const cancelRounds = 1500
