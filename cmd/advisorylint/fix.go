@@ -43,11 +43,23 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 type plan struct {
 	known    map[string]*target // by file name
 	targets  []*target          // those of known with edits, in order of their first finding
-	fixes    [][]edit           // applied
+	fixes    []fixed            // applied
 	applied  int                // findings that they fix
 	left     []finding          // not fixed by this run
 	unfixed  int                // those of left that have no fix
 	touching int                // those of left whose fix touches one that is applied
+}
+
+// fixed is a finding with the edits of its fix.
+type fixed struct {
+	finding finding
+	edits   []edit
+}
+
+// cures reports whether x's fix is f's too: the same edits, of another rule at the same place. The same
+// text put in for two findings of one rule is two changes.
+func (x fixed) cures(f finding, edits []edit) bool {
+	return x.finding.rule != f.rule && x.finding.diag.Pos == f.diag.Pos && slices.Equal(x.edits, edits)
 }
 
 // add takes f's fix into the plan, or f into those left.
@@ -58,8 +70,8 @@ func (p *plan) add(f finding) {
 		p.left = append(p.left, f)
 		return
 	}
-	if slices.ContainsFunc(p.fixes, func(other []edit) bool { return slices.Equal(other, edits) }) {
-		p.applied++ // another rule's finding, with the same cure
+	if slices.ContainsFunc(p.fixes, func(x fixed) bool { return x.cures(f, edits) }) {
+		p.applied++
 		return
 	}
 	for _, e := range edits {
@@ -70,7 +82,7 @@ func (p *plan) add(f finding) {
 		}
 	}
 	p.applied++
-	p.fixes = append(p.fixes, edits)
+	p.fixes = append(p.fixes, fixed{f, edits})
 	for _, e := range edits {
 		e.target.take(e)
 		if !slices.Contains(p.targets, e.target) {

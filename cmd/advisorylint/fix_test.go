@@ -157,7 +157,9 @@ func TestFixAllLeavesWhatTouches(t *testing.T) {
 func TestFixAllAppliesAFixOfTwoRulesOnce(t *testing.T) {
 	f := loadFixture(t, map[string]string{"shop.go": shop})
 	same := []replace{{"shop.go", `|"second"`, `"a", `}, {"shop.go", `("first"`, `("one"`}}
-	left, err := fixAll(&options{context: -1}, []finding{f.finding(same...), f.finding(same...)})
+	other := f.finding(same...)
+	other.rule = "unlockctx"
+	left, err := fixAll(&options{context: -1}, []finding{f.finding(same...), other})
 	if err != nil || len(left) > 0 {
 		t.Fatalf("left %v, error %v", left, err)
 	}
