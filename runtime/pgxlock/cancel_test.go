@@ -66,7 +66,7 @@ func TestCancelAtAnyMomentLeavesNothing(t *testing.T) {
 	key := lock.NewKey("cancel", "any moment")
 	got, gave := 0, 0
 	var l *Locker
-	for i := range 300 {
+	for i := range 200 {
 		if l == nil || i%3 == 0 { // a Locker that has no connection yet, and has not probed
 			if l != nil {
 				_ = l.Close()
@@ -74,7 +74,7 @@ func TestCancelAtAnyMomentLeavesNothing(t *testing.T) {
 			l = s.locker()
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		timer := time.AfterFunc(time.Duration(i)*20*time.Microsecond, func() { cancel(errGone) })
+		timer := time.AfterFunc(time.Duration(i)*30*time.Microsecond, func() { cancel(errGone) })
 		h, err := l.Acquire(ctx, key)
 		timer.Stop()
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
@@ -35,7 +36,8 @@ func New(ctx context.Context, pool *pgxpool.Config, opts ...Option) (*Locker, er
 	}
 	own := pool.Copy()
 	own.MaxConns, own.MinConns, own.MinIdleConns = int32(c.maxConns), 0, 0
-	own.PrepareConn, own.BeforeAcquire, own.AfterRelease = nil, nil, nil
+	own.PrepareConn = func(context.Context, *pgx.Conn) (bool, error) { return true, nil } // in place of BeforeAcquire too
+	own.AfterRelease = nil
 	opened, err := pgxpool.NewWithConfig(ctx, own)
 	if err != nil {
 		return nil, fmt.Errorf("pgxlock: new: %w", err)

@@ -61,7 +61,7 @@ func TestReleaseWhileTheBackendIsTerminated(t *testing.T) {
 	l := s.locker()
 	key := lock.NewKey("loss", "while releasing")
 	outcomes := map[string]int{}
-	for i := range 60 {
+	for i := range 45 {
 		h := take(t, l.Locker, key)
 		pid := s.holder(key)
 		time.Sleep(time.Duration(i%30) * time.Millisecond) // before, at and after the start of the watch

@@ -15,6 +15,7 @@ import (
 func behind(t *testing.T, mode string) *server {
 	t.Helper()
 	url := testserver.PgBouncer(t, mode)
+	verifyGoroutines(t)
 	config := parse(t, url)
 	config.MaxConns = 2
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // it may know no prepared statements

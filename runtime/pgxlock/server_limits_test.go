@@ -109,7 +109,7 @@ func TestWaitIsForAllKeysTogether(t *testing.T) {
 	}
 	holder := s.connect()
 	query(t, holder, `SELECT pg_advisory_lock($1)::text || pg_advisory_lock($2)::text`, a.Int64(), b.Int64())
-	const wait = 2 * time.Second
+	const wait = time.Second
 	var done sync.WaitGroup
 	done.Go(func() {
 		time.Sleep(wait * 3 / 4)

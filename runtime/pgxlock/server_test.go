@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/lock"
@@ -24,7 +25,15 @@ type server struct {
 func newServer(tb testing.TB) *server {
 	tb.Helper()
 	url := testserver.Postgres(tb)
+	verifyGoroutines(tb)
 	return &server{tb: tb, url: url, admin: openPool(tb, url, 4)}
+}
+
+// verifyGoroutines looks for goroutines that were not there before, when everything that is opened after it
+// is closed.
+func verifyGoroutines(tb testing.TB) {
+	running := goleak.IgnoreCurrent()
+	tb.Cleanup(func() { goleak.VerifyNone(tb, running) })
 }
 
 func openPool(tb testing.TB, url string, size int32) *pgxpool.Pool {

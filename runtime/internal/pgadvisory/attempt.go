@@ -2,6 +2,7 @@ package pgadvisory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,7 +93,7 @@ func (a *attempt) undo(ctx context.Context, failed error) {
 	var freed bool
 	m := modeOf(a.request.Shared)
 	err := a.session.QueryRow(ctx, m.undo, []any{list(a.request.Keys), m.name}, &pid, &freed)
-	if err != nil || !freed || a.samePID(pid) != nil {
+	if err != nil || !freed || a.samePID(pid) != nil || errors.Is(failed, lock.ErrPooler) {
 		a.session.Destroy()
 		return
 	}

@@ -40,7 +40,8 @@ func TestPinLeavesOneConnection(t *testing.T) {
 
 func TestPoolIsKnownByItsPointerAndForgottenWithIt(t *testing.T) {
 	a, b := new(somePool), new(somePool)
-	if PoolOf(a) != PoolOf(a) || PoolOf(a) == PoolOf(b) {
+	of, again, other := PoolOf(a), PoolOf(a), PoolOf(b)
+	if of != again || of == other {
 		t.Error("PoolOf does not tell pools apart by their pointers")
 	}
 	runtime.KeepAlive(a)
