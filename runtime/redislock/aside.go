@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,35 +16,82 @@ import (
 // would grow anew each time, for a third of the time of a round trip on a near network.
 type workers struct {
 	running *sync.WaitGroup
-	jobs    chan func()
-	stop    <-chan struct{} // closed: none stays
+	jobs    chan func() // nil sends one home
+	stop    chan struct{}
+	done    atomic.Int64 // jobs since the last sweep
+
+	mu    sync.Mutex
+	live  int
+	sweep *time.Timer // set while there are any
 }
 
-// idle is how long a worker stays.
+// idle is how long a worker stays, up to twice that.
 const idle = time.Second
+
+func newWorkers(running *sync.WaitGroup) *workers {
+	return &workers{running: running, jobs: make(chan func()), stop: make(chan struct{})}
+}
 
 // do runs job beside the caller.
 func (w *workers) do(job func()) {
+	w.done.Add(1)
 	select {
 	case w.jobs <- job: // one was waiting
+		return
 	default:
-		w.running.Go(func() { w.work(job) })
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live++; w.sweep == nil {
+		// One timer for all: setting one for each job costs as much as the job's hand-over.
+		w.sweep = time.AfterFunc(idle, w.sendHome)
+	}
+	w.running.Go(func() { w.work(job) })
 }
 
 func (w *workers) work(job func()) {
-	timer := time.NewTimer(idle)
-	defer timer.Stop()
-	for {
+	for job != nil {
 		job()
-		timer.Reset(idle)
 		select {
 		case job = <-w.jobs:
-		case <-timer.C:
-			return
 		case <-w.stop:
-			return
+			job = nil
 		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.live--
+}
+
+// sendHome ends one worker, if they have had something to do lately, or else all that wait.
+func (w *workers) sendHome() {
+	for all := w.done.Swap(0) == 0; ; {
+		select {
+		case w.jobs <- nil:
+			if all {
+				continue
+			}
+		default:
+		}
+		break
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sweep == nil || w.live == 0 {
+		w.sweep = nil
+		return
+	}
+	w.sweep.Reset(idle)
+}
+
+// close lets no worker stay.
+func (w *workers) close() {
+	close(w.stop)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sweep != nil {
+		w.sweep.Stop()
+		w.sweep = nil
 	}
 }
 

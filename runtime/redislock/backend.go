@@ -24,14 +24,13 @@ type backend struct {
 	prefix   prefix
 	fencing  bool
 	renewals *renewals
-	workers  workers
+	workers  *workers
 
 	running sync.WaitGroup     // every goroutine that is under way
 	closing chan struct{}      // closed when Close begins
 	life    context.Context    // of what no caller waits for; ends before Close does
 	end     context.CancelFunc // of life
 	patient atomic.Int64       // the longest ReleaseTimeout that was asked for
-	hurried sync.Map           // time.Duration to the client with these timeouts
 }
 
 var (
@@ -43,7 +42,7 @@ func newBackend(client redis.UniversalClient, s settings) *backend {
 	b := &backend{client: client, prefix: s.prefix, fencing: s.fencing, closing: make(chan struct{})}
 	b.life, b.end = context.WithCancel(context.Background())
 	b.renewals = newRenewals(b)
-	b.workers = workers{running: &b.running, jobs: make(chan func()), stop: b.closing}
+	b.workers = newWorkers(&b.running)
 	return b
 }
 
@@ -88,23 +87,6 @@ func (b *backend) Claim(ctx context.Context, key lock.Key, every time.Duration) 
 	return n == 1, err
 }
 
-// bounded is the client, with shorter timeouts of its sockets where go-redis offers that. False says
-// that it does not: for a cluster and a ring their own timeouts count.
-func (b *backend) bounded(timeout time.Duration) (redis.UniversalClient, bool) {
-	c, ok := b.client.(*redis.Client)
-	if !ok {
-		return b.client, false
-	}
-	if o := c.Options(); o.ReadTimeout > 0 && o.ReadTimeout <= timeout && o.WriteTimeout > 0 && o.WriteTimeout <= timeout {
-		return c, true
-	}
-	same, ok := b.hurried.Load(timeout)
-	if !ok {
-		same, _ = b.hurried.LoadOrStore(timeout, c.WithTimeout(timeout)) // it shares the pool of c
-	}
-	return same.(*redis.Client), true
-}
-
 // milliseconds rounds up, so that nothing becomes 0.
 func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
@@ -125,6 +107,7 @@ func (b *backend) patience(d time.Duration) {
 func (b *backend) Close() error {
 	close(b.closing)
 	b.renewals.close()
+	b.workers.close()
 	done := make(chan struct{})
 	go func() { b.running.Wait(); close(done) }()
 	defer b.end()

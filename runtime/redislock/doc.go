@@ -44,8 +44,8 @@
 // # The client
 //
 // Calls return when their context ends, whatever the client's timeouts are; what the client still waits
-// for goes on aside. Its ReadTimeout decides how soon a connection that fell silent is given up. Below a
-// third of the TTL is right for a cluster; on a single server, renewals bound it by a quarter of the TTL
-// themselves. Renewals need connections: a pool that the rest of the program can exhaust costs locks,
-// so give them a client of their own then.
+// for goes on aside. Its ReadTimeout decides how soon a connection that fell silent is given up: a
+// fraction of the ReleaseTimeout lets a release succeed on another one. A renewal that is not answered
+// within a quarter of the TTL is sent again without waiting for that. Renewals need connections: a pool
+// that the rest of the program can exhaust costs locks, so give them a client of their own then.
 package redislock

@@ -45,9 +45,9 @@ type lease struct {
 	keys []string // the lock, and with fencing its counter
 
 	// While it is being taken, by the one goroutine that does:
-	granted bool            // the server said so
-	doubt   bool            // a try had no answer: it may have been granted, or be when a late packet arrives
-	settled <-chan struct{} // closed when the last call has ended; nil: it has
+	granted bool  // the server said so
+	doubt   bool  // a try had no answer: it may have been granted, or be when a late packet arrives
+	pending *call // to the server, which nobody waits for any more; nil: there is none
 	fence   int64
 
 	// By the hold's mutex:
@@ -204,7 +204,9 @@ func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (due time.T
 	tell := h.granted
 	switch l.failure = err; {
 	case err == nil && now.Before(l.deadline):
-		l.deadline = sent.Add(ttl - margin(ttl))
+		if d := sent.Add(ttl - margin(ttl)); d.After(l.deadline) { // one that was sent later may have come first
+			l.deadline = d
+		}
 		due, more = sent.Add(ttl/renewalsPerTTL), true
 		h.mu.Unlock()
 	case err == nil: // the reply came too late: the lease has ended, and the timer is about to say so

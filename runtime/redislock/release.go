@@ -31,42 +31,22 @@ func (h *hold) Release(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// releasePatience is a socket's timeout during a release. It fits ten times into the time for it: writing
-// and reading, and the handshake of a new connection, which on a silent one takes go-redis about six
-// timeouts. And into the TTL, since nothing renews the lease meanwhile; but a short TTL is no reason to
-// doubt an ordinary server.
-func (h *hold) releasePatience() time.Duration {
-	const steps, ordinary = 10, 100 * time.Millisecond
-	timeout := h.request.ReleaseTimeout / steps
-	return min(timeout, max(h.request.TTL/steps, ordinary))
-}
-
 // release frees one key.
 func (l *lease) release(ctx context.Context) error {
 	b := l.hold.backend
-	var r reply
-	client, bounded := b.bounded(l.hold.releasePatience())
-	if bounded { // ctx ends by its deadline only, so that this try needs nobody beside it
-		r = releaseScript.run(ctx, client, 1, l.keys[:1], l.hold.token)
+	c := b.workers.call(func() reply {
+		return releaseScript.run(ctx, b.client, untilEnd, l.keys[:1], l.hold.token)
+	})
+	r, ok := c.wait(ctx)
+	if !ok {
+		l.pending = c
+		l.clear()
+		return fmt.Errorf("%w: %q: %w", lock.ErrUnconfirmed, l.name(), context.Cause(ctx))
 	}
-	if !bounded || r.Err() != nil && transient(r.Err()) {
-		before := r.unknown
-		c := b.workers.call(func() reply {
-			return releaseScript.run(ctx, client, untilEnd, l.keys[:1], l.hold.token)
-		})
-		var ok bool
-		if r, ok = c.wait(ctx); !ok {
-			l.settled = c.done
-			l.clear()
-			return fmt.Errorf("%w: %q: %w", lock.ErrUnconfirmed, l.name(), context.Cause(ctx))
-		}
-		r.unknown = r.unknown || before
-	}
-	err := released(r, l.name())
-	if l.doubt || errors.Is(err, lock.ErrUnconfirmed) {
+	if l.doubt || r.Err() != nil {
 		l.clear()
 	}
-	return err
+	return released(r, l.name())
 }
 
 // released says what the answer to a release means.
@@ -95,7 +75,7 @@ func (h *hold) drop(ctx context.Context) {
 		switch {
 		case l.granted:
 			tried = append(tried, l.clear())
-		case l.doubt:
+		case l.doubt || l.pending != nil:
 			l.clear()
 		}
 	}
@@ -128,13 +108,19 @@ func (l *lease) clear() (tried <-chan struct{}) {
 func (l *lease) clearing(tried func()) {
 	defer tried()
 	b := l.hold.backend
-	if l.settled != nil {
-		<-l.settled // what is still to be sent must not come after the deletion
+	if l.pending != nil {
+		<-l.pending.done // what is still to be sent must not come after the deletion
+		r := l.pending.reply
+		l.doubt = l.doubt || r.doubtful()
+		if !l.granted && !l.doubt && r.Err() != nil {
+			return // nothing was sent
+		}
 	}
-	again, until := rechecks, time.Now().Add(l.hold.request.TTL)
-	if !l.doubt {
-		again = nil
+	var again []time.Duration
+	if l.doubt {
+		again = rechecks
 	}
+	until := time.Now().Add(l.hold.request.TTL)
 	for try := 0; ; try++ {
 		n, err := l.delete()
 		tried()

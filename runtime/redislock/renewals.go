@@ -14,7 +14,7 @@ const (
 	renewalsPerTTL = 3  // a renewal is due every third of the TTL
 	retriesPerTTL  = 10 // after one that failed, a tenth later
 	earlyPerTTL    = 20 // one that is due within a twentieth goes with those that are due now
-	patiencePerTTL = 4  // a server that does not answer a renewal within a quarter is asked on another connection
+	patiencePerTTL = 4  // one that is not answered within a quarter is sent again, on another connection
 
 	batchSize = 256 // renewals in one pipeline
 )
@@ -22,8 +22,7 @@ const (
 // renewals renews the leases of all holds of a backend. A timer starts a round when the first of them
 // is due, in a goroutine that sends what is due and ends: there is none between rounds, and none for
 // locks that are held for less than a third of their TTL. A round sends a pipeline for each server, in a
-// goroutine of its own while it is under way, so that a silent server delays no other's renewals. A
-// lease is in one pipeline at a time.
+// goroutine of its own while it is under way, so that a silent server delays no other's renewals.
 type renewals struct {
 	backend *backend
 
@@ -155,14 +154,21 @@ func (b *backend) server(key string) string {
 	return node.Options().Addr
 }
 
-// renew sends one pipeline, and tells the holds.
+// renew sends one pipeline, and tells the holds. When there is no answer for long, as on a connection
+// that the network has forgotten, its leases are due again, on another connection; the answer to
+// either counts. A lease can't have more than patiencePerTTL of them under way, since it ends then.
 func (r *renewals) renew(batch []*lease, ttl time.Duration) {
 	sent := time.Now()
+	overdue := time.AfterFunc(ttl/patiencePerTTL, func() {
+		for _, l := range batch {
+			r.push(l, time.Now())
+		}
+	})
+	defer overdue.Stop()
 	// A reply after the TTL is of no use.
 	ctx, cancel := context.WithTimeout(r.backend.life, ttl)
 	defer cancel()
-	client, _ := r.backend.bounded(ttl / patiencePerTTL)
-	answers := r.backend.pipeline(ctx, client, renewScript, batch, milliseconds(ttl))
+	answers := r.backend.pipeline(ctx, r.backend.client, renewScript, batch, milliseconds(ttl))
 	for i, l := range batch {
 		if due, more := l.hold.renewed(l, sent, answers[i].n, answers[i].err); more {
 			r.push(l, due)

@@ -71,6 +71,11 @@ func (s script) run(ctx context.Context, client processor, tries int, keys []str
 	unknown := false
 	for try := 1; ; try++ {
 		sent := time.Now()
+		if ctx.Err() != nil { // go-redis sends nothing then, which its error does not say
+			cmd := redis.NewCmd(ctx)
+			cmd.SetErr(context.Cause(ctx))
+			return reply{cmd, sent, unknown}
+		}
 		cmd := s.once(ctx, client, keys, args)
 		err := cmd.Err()
 		if err != nil && !answered(err) && !unsent(err) {
@@ -89,11 +94,6 @@ const retryShift = 2
 
 // once sends a script once.
 func (s script) once(ctx context.Context, client processor, keys []string, args []any) *redis.Cmd {
-	if err := ctx.Err(); err != nil {
-		cmd := redis.NewCmd(ctx)
-		cmd.SetErr(context.Cause(ctx))
-		return cmd
-	}
 	cmd := send(ctx, client, "evalsha", s.digest, keys, args)
 	if noScript(cmd.Err()) {
 		cmd = send(ctx, client, "eval", s.text, keys, args)

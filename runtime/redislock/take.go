@@ -9,9 +9,9 @@ import (
 )
 
 // take waits for one lock, by asking again and again, until the request's Wait is over at the given
-// time. After an error, l.effect says what may be on the server.
+// time. After an error, l.granted, l.doubt and l.pending say what may be on the server.
 func (b *backend) take(ctx context.Context, l *lease, until time.Time) error {
-	wait := l.hold.request.Wait
+	wait, late := l.hold.request.Wait, 0
 	for try := 0; ; try++ {
 		answer, err := b.ask(ctx, l)
 		switch {
@@ -19,12 +19,13 @@ func (b *backend) take(ctx context.Context, l *lease, until time.Time) error {
 			return err
 		case answer.granted && l.begin(answer):
 			return nil
-		case answer.granted && try < someTries:
-			continue // too late to be of use; the next try renews it
-		case answer.granted:
-			return fmt.Errorf("%w: every reply came after the TTL of %v", lock.ErrUnconfirmed, l.hold.request.TTL)
+		case answer.granted: // too late to be of use; the next try renews it
+			if late++; late == someTries {
+				return fmt.Errorf("%w: %d replies in a row came after the TTL of %v", lock.ErrNotAcquired, late, l.hold.request.TTL)
+			}
+			continue
 		case wait == 0:
-			return fmt.Errorf("%w: for %v more", lock.ErrNotAcquired, answer.busy)
+			return fmt.Errorf("%w: %q%s", lock.ErrNotAcquired, l.name(), answer.holding())
 		}
 		pause := backoff(try, jitter())
 		if answer.busy >= 0 {
@@ -33,7 +34,7 @@ func (b *backend) take(ctx context.Context, l *lease, until time.Time) error {
 		if wait > 0 {
 			left := time.Until(until)
 			if left <= 0 {
-				return fmt.Errorf("%w: held by another for %v more", lock.ErrTimeout, answer.busy)
+				return fmt.Errorf("%w: %q%s", lock.ErrTimeout, l.name(), answer.holding())
 			}
 			pause = min(pause, left)
 		}
@@ -51,6 +52,14 @@ type answer struct {
 	busy    time.Duration // how long the other holds it if it does not renew; negative: for ever
 }
 
+// holding says how long the other holds the lock unless it renews it.
+func (a answer) holding() string {
+	if a.busy < 0 {
+		return ", which has no expiry"
+	}
+	return fmt.Sprintf(", for %v unless renewed", a.busy)
+}
+
 // ask asks once for the lock.
 func (b *backend) ask(ctx context.Context, l *lease) (answer, error) {
 	if ctx.Err() != nil {
@@ -61,24 +70,29 @@ func (b *backend) ask(ctx context.Context, l *lease) (answer, error) {
 	})
 	r, ok := c.wait(ctx)
 	if !ok {
-		l.doubt, l.settled = true, c.done
+		l.pending = c
 		return answer{}, context.Cause(ctx)
 	}
-	l.doubt = l.doubt || r.unknown
+	l.doubt = l.doubt || r.doubtful()
 	got, err := r.Int64Slice()
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer{}, fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case err != nil:
-		l.doubt = true // even an error of the server: a script that fails half-way is not undone
-		if ctx.Err() != nil {
-			return answer{}, fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		}
 		return answer{}, err
 	case len(got) != 2:
-		l.doubt = true
 		return answer{}, fmt.Errorf("answer of %d numbers", len(got))
 	case got[0] == 1:
 		l.granted = true
 		return answer{granted: true, sent: r.sent, fence: got[1]}, nil
 	}
 	return answer{busy: time.Duration(got[1]) * time.Millisecond, sent: r.sent}, nil
+}
+
+// doubtful reports whether an acquire may have left something, or be about to, of which its reply does
+// not speak. An error of the server is no proof of the contrary: what a script did before it failed is
+// not undone.
+func (r reply) doubtful() bool {
+	err := r.Err()
+	return r.unknown || err != nil && answered(err) && !transient(err)
 }
