@@ -26,9 +26,10 @@ type Event struct {
 
 	Script  *sqltext.Script
 	Stmt    *sqltext.Statement
-	Lock    *sqltext.Call    // nil when the event is a Setting, a pg_locks reading or a Use
+	Lock    *sqltext.Call    // nil when the event is a Setting, a pg_locks reading, a Use or a Lease
 	Setting *sqltext.Setting // nil unless the event is a setting
 	Use     bool             // any statement on a handle, noted because a lock is held meanwhile
+	Lease   *Lease           // what a command does to a lock in Redis or etcd; nil for SQL
 
 	Handle  Handle
 	Context Context
@@ -49,6 +50,25 @@ type Event struct {
 
 	verdicts Verdict
 	faults   KeyFault
+}
+
+// LeaseOp is what a command does to a lock in Redis or etcd.
+type LeaseOp uint8
+
+const (
+	LeaseAcquire LeaseOp = iota
+	LeaseRelease
+	LeaseRenew
+	LeaseSession // etcd: a session or mutex is made
+	LeaseScript  // a script that is none of these for sure
+)
+
+// Lease is a lock that the server, or a session with it, ends after a time.
+type Lease struct {
+	Op      LeaseOp
+	System  string // "Redis" or "etcd"
+	Command string // for messages: "SET", "SETNX", "DEL", "EXPIRE", "the script", "Unlock"
+	Library string // import path of the client library, "" for an interface of the program's own
 }
 
 // Step is one line of a trail.
@@ -109,7 +129,7 @@ const (
 
 // Verdict is what following all paths of a function says of an event. Each holds for at least one
 // path that can really be taken.
-type Verdict uint16
+type Verdict uint32
 
 const (
 	Leaked        Verdict = 1 << iota // acquire: the connection goes back to its pool with the lock on it
@@ -122,6 +142,24 @@ const (
 	Starves                           // Use: the pool is the one that the held lock's connection came from
 	ThroughPooler                     // session-level acquire through a transaction pooler
 	SessionEnds                       // the connection is ended or discarded afterwards on every path
+
+	// Of leases, which have Event.Lease:
+	GetThenDelete // release: GET, a comparison, then DEL
+	BlindDelete   // release: DEL with no look at who holds it
+	NoExpiry      // acquire: no expiry, or one that can be 0
+	LaterExpiry   // acquire: its expiry is set by a later command, Other
+	SharedToken   // acquire: its value is not unique to it, and Other compares it
+	Unconditional // acquire: SET without NX, by itself or after a GET or EXISTS
+	BlindRenewal  // renewal: EXPIRE after a GET, or with no look at who holds it
+	NeverStopped  // renewal loop: nothing ends it
+	TooSlow       // renewal loop: its interval is not shorter than the TTL
+	Spins         // acquire: retried in a loop without a wait
+	InStep        // acquire: retried after a fixed wait
+	CrossSlot     // several keys on a cluster, without a common hash tag
+	MadeText      // a script whose text is put together from values
+	ShortSession  // etcd session whose context ends before the lock is used up
+	TwinMutex     // second mutex of one key on one session, Other
+	Unwatched     // acquire: nobody watches for its loss
 )
 
 // Has reports whether v holds for e.

@@ -18,7 +18,7 @@ import (
 )
 
 // Verdict bits; lockflow exports them under the same values.
-type Verdict = uint16
+type Verdict = uint32
 
 const (
 	Leaked Verdict = 1 << iota

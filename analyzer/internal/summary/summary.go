@@ -123,7 +123,7 @@ type Judgement struct {
 	Context  uint8
 	Answer   uint8
 	Cleanup  uint8
-	Verdicts uint16
+	Verdicts uint32
 	Faults   uint8
 }
 
