@@ -140,3 +140,13 @@ func (s *Store) TTL(key string) time.Duration {
 	}
 	return ttl
 }
+
+// Commands lists the names of the commands that the server knows, in lower case.
+func (s *Store) Commands() []string {
+	s.tb.Helper()
+	names, err := s.watch.CommandList(context.Background(), nil).Result()
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return names
+}
