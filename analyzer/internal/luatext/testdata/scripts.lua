@@ -1,0 +1,698 @@
+--- release in an if
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+else
+  return 0
+end
+--- release without an else
+--> releases, tells, done integer 1, not nil or integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end
+--- release with an early return
+--> releases, tells, done integer 1, not integer 0
+-->   UNLINK KEYS[1]: compared with ARGV[1] or absent
+local holder = redis.call("get", KEYS[1])
+if holder ~= ARGV[1] then return 0 end
+return redis.call("unlink", KEYS[1])
+--- release with the argument on the left
+--> releases, done integer 1, not integer 0 or integer 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if ARGV[1] == redis.call('get', KEYS[1]) then redis.call('del', KEYS[1]) return 1 end
+return 0
+--- release with not
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if not (redis.call('GET', KEYS[1]) == ARGV[1]) then return 0 end
+return redis.call('DEL', KEYS[1])
+--- release that tells gone from taken
+--> releases, tells, done integer 1, not integer -1 or integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local v = redis.call("GET", KEYS[1])
+if v == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+elseif v == false then
+  return -1
+else
+  return 0
+end
+--- release through aliases
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
+local call = redis.call
+local key, token = KEYS[1], ARGV[1]
+local cur = call("GET", key)
+if cur and cur == token then
+  return call("DEL", key)
+end
+return 0
+--- release through an alias of redis
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local r = redis
+if r.call("GET", KEYS[1]) == ARGV[1] then return r.call("DEL", KEYS[1]) end
+return 0
+--- release with a flag
+--> releases, done integer 1, not nil or integer 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local mine = redis.call("GET", KEYS[1]) == ARGV[1]
+if mine then redis.call("DEL", KEYS[1]) end
+return mine
+--- release with and
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+return redis.call("GET", KEYS[1]) == ARGV[1] and redis.call("DEL", KEYS[1]) or 0
+--- release with a function of its own
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local function owned(k, t) return redis.call("GET", k) == t end
+local function free(k) return redis.call("DEL", k) end
+if owned(KEYS[1], ARGV[1]) then return free(KEYS[1]) end
+return 0
+--- release with tostring
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if tostring(redis.call("GET", KEYS[1])) == tostring(ARGV[1]) then return redis.call("DEL", KEYS[1]) end
+return 0
+--- release with pcall
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local got = redis.pcall("GET", KEYS[1])
+if got == ARGV[1] then
+  local n = redis.pcall("DEL", KEYS[1])
+  return n
+end
+return 0
+--- release that answers true or false
+--> releases, done integer 1, not nil or integer 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+  return true
+end
+return false
+--- release that answers a status
+--> releases, done status RELEASED, not status RELEASED or error
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+  return redis.status_reply("RELEASED")
+end
+return redis.error_reply("NOTMINE")
+--- release that answers strings
+--> releases, done string released, not string held by another or string released
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return "held by another" end
+redis.call("DEL", KEYS[1])
+return "released"
+--- release that answers lists
+--> releases, done array 1, not array 0 or array 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+  return {1, ARGV[1]}
+end
+return {0, redis.call("PTTL", KEYS[1])}
+--- release whose answer says nothing
+--> releases, done integer 1, not integer 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+end
+return 1
+--- release that answers nothing
+--> releases, done nil, not nil
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+end
+--- release that wakes waiters
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  local n = redis.call("DEL", KEYS[1])
+  redis.call("PUBLISH", "freed:" .. KEYS[1], ARGV[1])
+  return n
+end
+return 0
+--- release by a prefix
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+local v = redis.call("GET", KEYS[1])
+if v and string.sub(v, 1, #ARGV[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- release by a method of strings
+--> releases, tells, done integer 1, not integer -1 or integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+local v = redis.call("GET", KEYS[1])
+if not v then return -1 end
+if v:sub(1, string.len(ARGV[1])) ~= ARGV[1] then return 0 end
+return redis.call("DEL", KEYS[1])
+--- release by find
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+local v = redis.call("GET", KEYS[1])
+if v and string.find(v, ARGV[1], 1, true) then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- release by a field of JSON
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+--@ json
+local raw = redis.call("GET", KEYS[1])
+if not raw then return 0 end
+local doc = cjson.decode(raw)
+if doc.token == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+  return 1
+end
+return 0
+--- release by a field of JSON in one condition
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+--@ json
+local raw = redis.call("GET", KEYS[1])
+if raw and cjson.decode(raw)["token"] == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0
+--- release by a field of JSON with pcall
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+--@ json
+local raw = redis.call("GET", KEYS[1])
+if raw then
+  local ok, doc = pcall(cjson.decode, raw)
+  if ok and doc.token == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+end
+return 0
+--- release by GETRANGE
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+if redis.call("GETRANGE", KEYS[1], 0, string.len(ARGV[1]) - 1) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- release by a field of a hash
+--> blind delete, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: blind
+--@ hash owner
+if redis.call("HGET", KEYS[1], "owner") == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0
+--- release of a key made in the script
+--> releases, tells, done integer 1, not integer 0
+-->   DEL <KEYS[1].."">: compared with ARGV[1] or absent
+local k = KEYS[1] .. ""
+if redis.call("GET", k) == ARGV[1] then return redis.call("DEL", k) end
+return 0
+--- release with the name of the command in a variable
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local verb = "del"
+if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call(string.upper(verb), KEYS[1]) end
+return 0
+--- release with a table of arguments
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local cmd = {"DEL", KEYS[1]}
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call(unpack(cmd)) end
+return 0
+--- release of every key after a look at each
+--> releases, several, done integer 1, not integer 0 or integer 1
+-->   DEL KEYS[*]: compared with ARGV[1] or absent
+local held = redis.call("MGET", unpack(KEYS))
+for i, _ in ipairs(KEYS) do
+  if held[i] ~= ARGV[1] then return 0 end
+end
+redis.call("DEL", unpack(KEYS))
+return 1
+--- release of each key that is ours
+--> releases, several, done integer, not integer
+-->   DEL KEYS[*]: compared with ARGV[1] or absent
+local n = 0
+for i = 1, #KEYS do
+  if redis.call("GET", KEYS[i]) == ARGV[1] then
+    n = n + redis.call("DEL", KEYS[i])
+  end
+end
+return n
+--- release with a flag over keys
+--> releases, several, done integer 1, not integer 0 or integer 1
+-->   DEL KEYS[*]: compared with ARGV[1] or absent
+local ours = true
+for _, k in ipairs(KEYS) do
+  if redis.call("GET", k) ~= ARGV[1] then ours = false end
+end
+if not ours then return 0 end
+for i = 1, #KEYS do redis.call("DEL", KEYS[i]) end
+return 1
+--- release of two keys by the first
+--> blind delete, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[2]: blind
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[1])
+  redis.call("DEL", KEYS[2])
+  return 1
+end
+return 0
+--- release of two keys by name
+--> blind delete, several, done integer, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[2]: blind
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1], KEYS[2]) end
+return 0
+--- release by counting keys
+--> several, done integer, not integer 0
+-->   DEL KEYS[*]: examined or absent
+local n = 0
+for i = 1, #KEYS do
+  if redis.call("GET", KEYS[i]) == ARGV[1] then n = n + 1 end
+end
+if n == #KEYS then return redis.call("DEL", unpack(KEYS)) end
+return 0
+--- release of a re-entrant hash
+--> releases, renews, tells, done integer 0 or integer 1, not nil
+-->   HINCRBY KEYS[1] ARGV[1] "-1": compared with ARGV[1] in part
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] in part
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+--@ hash
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return nil end
+local left = redis.call('hincrby', KEYS[1], ARGV[1], -1)
+if left > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 0
+end
+redis.call('del', KEYS[1])
+redis.call('publish', KEYS[1] .. ':free', ARGV[1])
+return 1
+--- release of a hash's field
+--> releases, tells, done integer 1, not integer 0
+-->   HDEL KEYS[1] ARGV[1]: compared with ARGV[1] in part
+--@ hash
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  return 1
+end
+return 0
+--- release of a re-entrant hash by HGET
+--> releases, tells, done integer 1, not integer 0
+-->   HINCRBY KEYS[1] ARGV[1] "-1": compared with ARGV[1] in part
+-->   DEL KEYS[1]: compared with ARGV[1] in part
+--@ hash
+local depth = redis.call('HGET', KEYS[1], ARGV[1])
+if not depth then return 0 end
+if tonumber(depth) > 1 then
+  redis.call('HINCRBY', KEYS[1], ARGV[1], -1)
+else
+  redis.call('DEL', KEYS[1])
+end
+return 1
+--- release by server
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+if server.call("GET", KEYS[1]) == ARGV[1] then return server.call("DEL", KEYS[1]) end
+return 0
+--- release behind a nil default
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ?ARGV[1] or 
+local want = ARGV[1] or ''
+if redis.call('GET', KEYS[1]) == want then return redis.call('DEL', KEYS[1]) end
+return 0
+--- release or nothing there
+--> releases, done integer 1, not integer 0 or integer 1
+-->   DEL KEYS[1]: compared with ARGV[1] or absent
+local v = redis.call('GET', KEYS[1])
+if v and v ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
+return 1
+--- release by a constant
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with "locked"
+if redis.call('GET', KEYS[1]) == 'locked' then return redis.call('DEL', KEYS[1]) end
+return 0
+--- release by an expiry of 0
+--> releases, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1]: compared with ARGV[1] or absent
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], 0) end
+return 0
+--- renewal in an if
+--> renews, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+else
+  return 0
+end
+--- renewal with an early return
+--> renews, tells, done integer 1, not integer 0
+-->   EXPIRE KEYS[1] ARGV[2] 1s: compared with ARGV[1]
+local v = redis.call("GET", KEYS[1])
+if v == false or v ~= ARGV[1] then return 0 end
+redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))
+return 1
+--- renewal by SET
+--> renews, acquires, tells, done status OK, not nil
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+end
+return false
+--- renewal with a constant
+--> renews, tells, done integer 1, not integer 0
+-->   EXPIRE KEYS[1] "30" 1s: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call("EXPIRE", KEYS[1], 30)
+--- renewal with a computed expiry
+--> renews, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1] <(ARGV[2]*1000)> 1ms: compared with ARGV[1] or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2] * 1000)
+end
+return 0
+--- renewal of a hash
+--> renews, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] in part
+--@ hash
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 1
+end
+return 0
+--- renewal of every key
+--> renews, several, done nil or integer 1, not nil or integer 1
+-->   PEXPIRE KEYS[*] ARGV[2] 1ms: compared with ARGV[1] or absent
+for _, k in ipairs(KEYS) do
+  if redis.call("GET", k) ~= ARGV[1] then return false end
+end
+local n = 0
+for _, k in ipairs(KEYS) do
+  n = n + redis.call("PEXPIRE", k, ARGV[2])
+end
+return n == #KEYS
+--- renewal or acquire
+--> renews, acquires, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind or absent
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then
+  return 1
+else
+  return 0
+end
+--- acquire by SET NX
+--> acquires, tells, done status OK, not nil
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2])
+--- acquire by SET with options in another order
+--> acquires, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+if redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2], "nx") then return 1 end
+return 0
+--- acquire without expiry
+--> acquires, without expiry, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1]: blind
+if redis.call("SET", KEYS[1], ARGV[1], "NX") then return 1 end
+return 0
+--- acquire by SETNX and PEXPIRE
+--> acquires, tells, done integer 1, not integer 0
+-->   SETNX KEYS[1] ARGV[1]: blind
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+  return 1
+end
+return 0
+--- acquire by EXISTS and SET
+--> acquires, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
+if redis.call("EXISTS", KEYS[1]) == 0 then
+  redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+  return 1
+end
+return 0
+--- acquire by GET and SETEX
+--> acquires, tells, done integer 1, not nil
+-->   PSETEX KEYS[1] ARGV[1] ARGV[2] 1ms: absent
+if redis.call("GET", KEYS[1]) then return false end
+redis.call("PSETEX", KEYS[1], ARGV[2], ARGV[1])
+return true
+--- acquire or enter again
+--> renews, acquires, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+local v = redis.call("GET", KEYS[1])
+if not v or v == ARGV[1] then
+  redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+  return 1
+end
+return 0
+--- acquire of a re-entrant hash
+--> renews, acquires, tells, done nil, not integer
+-->   HINCRBY KEYS[1] ARGV[1] "1": compared with ARGV[1] in part
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] in part
+-->   HSET KEYS[1] ARGV[1] "1": absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+--@ hash
+if redis.call('exists', KEYS[1]) == 0 then
+  redis.call('hset', KEYS[1], ARGV[1], 1)
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return nil
+end
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  redis.call('hincrby', KEYS[1], ARGV[1], 1)
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return nil
+end
+return redis.call('pttl', KEYS[1])
+--- acquire of a re-entrant hash in one condition
+--> acquires, tells, done integer 1, not integer 0
+-->   HINCRBY KEYS[1] ARGV[1] "1": compared with ARGV[1] in part or absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+--@ hash
+if (redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[1]) == 1) then
+  redis.call('hincrby', KEYS[1], ARGV[1], 1);
+  redis.call('pexpire', KEYS[1], ARGV[2]);
+  return 1;
+end;
+return 0;
+--- acquire of every key
+--> acquires, several, tells, done status OK, not nil
+-->   MSETNX KEYS[*] ARGV[1]: blind
+-->   PEXPIRE KEYS[*] ARGV[2] 1ms: own
+local args = {}
+for _, k in ipairs(KEYS) do
+  table.insert(args, k)
+  table.insert(args, ARGV[1])
+end
+if redis.call("MSETNX", unpack(args)) ~= 1 then return false end
+for _, k in ipairs(KEYS) do redis.call("PEXPIRE", k, ARGV[2]) end
+return redis.status_reply("OK")
+--- acquire whose expiry an argument chooses
+--> acquires, tells, done integer 1, not integer 0
+-->   SETNX KEYS[1] ARGV[1]: blind
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+local ttl = tonumber(ARGV[2])
+if redis.call("SETNX", KEYS[1], ARGV[1]) == 0 then return 0 end
+if ttl > 0 then redis.call("PEXPIRE", KEYS[1], ttl) end
+return 1
+--- acquire that answers the time left
+--> acquires, tells, done nil, not integer
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return nil end
+return redis.call("PTTL", KEYS[1])
+--- acquire with a fencing number
+--> acquires, several, done integer, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   INCR <KEYS[1]..":fence">: blind
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  return redis.call("INCR", KEYS[1] .. ":fence")
+end
+return 0
+--- acquire undone when the second key is taken
+--> acquires, several, done integer 0 or integer 1, not integer 0
+-->   SETNX KEYS[1] ARGV[1]: blind
+-->   SETNX KEYS[2] ARGV[1]: blind
+-->   DEL KEYS[1]: own
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+-->   PEXPIRE KEYS[2] ARGV[2] 1ms: own
+if redis.call("SETNX", KEYS[1], ARGV[1]) == 0 then return 0 end
+if redis.call("SETNX", KEYS[2], ARGV[1]) == 0 then
+  redis.call("DEL", KEYS[1])
+  return 0
+end
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+redis.call("PEXPIRE", KEYS[2], ARGV[2])
+return 1
+--- wrong: blind delete
+--> blind delete, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: blind
+return redis.call("DEL", KEYS[1])
+--- wrong: blind delete where the key exists
+--> blind delete, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: blind
+if redis.call("EXISTS", KEYS[1]) == 1 then
+  redis.call("DEL", KEYS[1])
+  return 1
+end
+return 0
+--- wrong: blind delete of any holder
+--> blind delete, tells, done string, not nil
+-->   DEL KEYS[1]: blind
+local v = redis.call("GET", KEYS[1])
+if v then redis.call("DEL", KEYS[1]) end
+return v
+--- wrong: another key is compared
+--> blind delete, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: blind
+if redis.call("GET", KEYS[2]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- wrong: delete before the comparison
+--> blind delete, done integer 0 or integer 1, not integer 0 or integer 1
+-->   DEL KEYS[1]: blind or absent
+local v = redis.call("GET", KEYS[1])
+redis.call("DEL", KEYS[1])
+if v == ARGV[1] then return 1 end
+return 0
+--- wrong: GETDEL before the comparison
+--> blind delete, done integer 0 or integer 1, not integer 0 or integer 1
+-->   GETDEL KEYS[1]: blind
+if redis.call("GETDEL", KEYS[1]) == ARGV[1] then return 1 end
+return 0
+--- wrong: delete where the token differs
+--> blind delete, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: blind or absent
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0
+--- wrong: compared on one path only
+--> done integer 1, not integer 0 or integer 1
+-->   DEL KEYS[1]: chosen or absent
+if ARGV[2] ~= "5000" then
+  if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+end
+redis.call("DEL", KEYS[1])
+return 1
+--- wrong: expiry is compared instead of the value
+--> blind expire, tells, done integer 1, not integer 0
+-->   EXPIRE KEYS[1] "60" 1s: blind
+if redis.call("TTL", KEYS[1]) > 0 then return redis.call("EXPIRE", KEYS[1], 60) end
+return 0
+--- wrong: blind renewal
+--> blind expire, tells, done integer 1, not integer 0
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: blind
+return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+--- wrong: blind renewal where the key exists
+--> blind expire, tells, done integer 1, not integer 0
+-->   EXPIRE KEYS[1] "60" 1s: blind
+if redis.call("EXISTS", KEYS[1]) == 1 then return redis.call("EXPIRE", KEYS[1], 60) end
+return 0
+--- wrong: acquire and expiry whoever has it
+--> blind expire, acquires, done integer 1, not never
+-->   SETNX KEYS[1] ARGV[1]: blind
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: blind
+redis.call("SETNX", KEYS[1], ARGV[1])
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+return 1
+--- wrong: overwritten
+--> blind set, done integer 1, not never
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+return 1
+--- wrong: looks at EXISTS as a condition, which is always true
+--> done never, not integer 0
+if redis.call("EXISTS", KEYS[1]) then return 0 end
+redis.call("SET", KEYS[1], ARGV[1])
+return 1
+--- wrong: compares a status with a string
+--> acquires, done integer 0, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) == "OK" then return 1 end
+return 0
+--- wrong: deletes every key with a look at the first
+--> blind delete, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[*]: blind
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+for _, k in ipairs(KEYS) do redis.call("DEL", k) end
+return 1
+--- forced by an argument
+--> tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: chosen or absent
+if ARGV[2] == "force" or redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- compared as a number
+--> tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: examined
+local v = redis.call("GET", KEYS[1])
+if v and tonumber(v) and tonumber(v) < tonumber(ARGV[2]) then return redis.call("DEL", KEYS[1]) end
+return 0
+--- a rate limit
+--> done integer, not never
+-->   INCR KEYS[1]: blind
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+local n = redis.call("INCR", KEYS[1])
+if n == 1 then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
+return n
+--- a semaphore
+--> done integer 0 or integer 1, not never
+-->   ZREMRANGEBYSCORE KEYS[1]: blind
+-->   ZADD KEYS[1]: own
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
+redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[2])
+if redis.call('zcard', KEYS[1]) < 5 then
+  redis.call('zadd', KEYS[1], 1, ARGV[1])
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 1
+end
+return 0
+--- a loop that ends by itself
+--> tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: examined or absent
+local i = 0
+while i < 3 do
+  if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+  i = i + 1
+end
+return redis.call("DEL", KEYS[1])
+--- only reads
+--> done never, not nil or string
+return redis.call("GET", KEYS[1])
+--- nothing but a comment is no script
+--> unknown: no statement
+-- if redis.call("GET", KEYS[1]) == ARGV[1]
+--- not understood: arguments from a list
+--> unknown: a command whose name is not constant
+return redis.call(unpack(ARGV))
+--- not understood: the command is an argument
+--> unknown: a command whose name is not constant
+return redis.call(ARGV[1], KEYS[1])
+--- not understood: options from arguments
+--> unknown: the options of SET
+return redis.call("SET", KEYS[1], ARGV[1], ARGV[2], ARGV[3])
+--- not understood: an unknown command
+--> unknown: the command JSON.DEL
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("JSON.DEL", KEYS[1]) end
+return 0
+--- not understood: an unknown function
+--> unknown: the variable owned
+if owned(KEYS[1]) then return redis.call("DEL", KEYS[1]) end
+return 0
+--- not understood: no Lua
+--> unknown: no Lua: script line:1(column:49) near 'return':
+if redis.call("GET", KEYS[1]) == ARGV[1] { return 1 }
+--- not understood: a function that calls itself
+--> unknown: a function that calls itself
+local function f() return f() end
+return f()
+--- not understood: RENAME
+--> unknown: the command RENAME
+return redis.call("RENAME", KEYS[1], KEYS[2])
+--- not understood: a function handed on
+--> unknown: a function handed to table.sort
+table.sort(KEYS, function(a, b) return a < b end)
+return redis.call("DEL", KEYS[1])
