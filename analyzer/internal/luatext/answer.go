@@ -1,6 +1,9 @@
 package luatext
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Answer is what a script answers: Done when it did its work (deleted, renewed or acquired the
 // key), Not when it left the key as it was. Each has the distinct replies of all such paths.
@@ -26,8 +29,10 @@ const (
 type Reply struct {
 	Kind ReplyKind
 	Text string
-	Any  bool // a number or string that is not known: Text is ""
+	Any  bool // a number or string that is not known; Text is "" or, of a number above 0, ">0"
 }
+
+const positive = ">0"
 
 // Tells reports whether the answer says if the work was done.
 func (a Answer) Tells() bool {
@@ -57,6 +62,10 @@ func (r Reply) differs(o Reply) bool {
 		return true
 	case r.Kind == ArrayReply:
 		return r.Text != "" && o.Text != "" && r.Text != o.Text
+	case r.Kind == IntegerReply && r.Text == positive:
+		return o.Text == "0" || strings.HasPrefix(o.Text, "-")
+	case r.Kind == IntegerReply && o.Text == positive:
+		return o.differs(r)
 	case r.Any || o.Any:
 		return false
 	}

@@ -104,8 +104,10 @@ func never(a, b value) bool {
 		return false
 	}
 	switch b.kind {
-	case nilValue, boolValue:
+	case nilValue:
 		return a.present
+	case boolValue: // keys and arguments are strings
+		return a.operand.Kind != None || a.number || len(a.deps) == 1 && a.deps[0].kind == whole
 	case stringValue, numberValue:
 		return false // tonumber and tostring are not told apart
 	}

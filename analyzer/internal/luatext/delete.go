@@ -13,10 +13,11 @@ func (c *invocation) del() {
 		c.deleteOne(c.args[0].as(), c.next)
 		return
 	}
-	all := true
+	all, some := true, false
 	for _, x := range c.args {
 		k := x.as()
-		all = all && c.s.key(k).presence == there
+		one := c.s.key(k).presence == there
+		all, some = all && one, some || one
 		c.s.note(c.site, c.act(Delete, k), true)
 		c.s.deleted(k)
 	}
@@ -25,7 +26,7 @@ func (c *invocation) del() {
 		return
 	}
 	v := c.symbol("", "")
-	v.number, v.present = true, true
+	v.number, v.present, v.positive = true, true, some
 	c.next(c.s, v)
 }
 
@@ -42,6 +43,7 @@ func (c *invocation) deleteOne(k Operand, next func(*state, value)) {
 		s.note(c.site, a, yes)
 		if c.args[0].spread || k.Text == anyKey && yes {
 			v := derivedNumber("DEL(" + k.Text + ")")
+			v.positive = yes
 			s.deleted(k)
 			next(s, v)
 			return

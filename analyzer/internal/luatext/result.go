@@ -31,6 +31,8 @@ func replyOf(s *state, v value) Reply {
 		return replyOfTable(s.heap[v.table])
 	case symbolValue:
 		switch {
+		case v.positive:
+			return Reply{Kind: IntegerReply, Any: true, Text: positive}
 		case v.number:
 			return Reply{Kind: IntegerReply, Any: true}
 		case v.operand.Kind == Key, v.present && len(v.deps) == 1 && v.deps[0].kind == whole:

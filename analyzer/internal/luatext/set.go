@@ -92,7 +92,7 @@ func (c *invocation) set() {
 
 // setIfAbsent follows an atomic write of a key that must not exist.
 func (c *invocation) setIfAbsent(k Operand, v value, a Act, next func(s *state, done bool, old value)) {
-	a.Op = SetNX
+	a.Op, a.Guard = SetNX, WhenAbsent
 	c.value(c.s, k, func(s *state, old value) {
 		taken := old.kind != boolValue
 		s.note(c.site, a, !taken)
@@ -178,6 +178,7 @@ func (c *invocation) setnx() {
 	k, _ := c.key()
 	v := c.arg(1)
 	a := c.act(SetNX, k)
+	a.Guard = WhenAbsent
 	if c.name == "HSETNX" {
 		a.Field, v = v.as(), c.arg(2)
 	}
@@ -232,7 +233,7 @@ func (c *invocation) msetnx() {
 	c.r.split(c.s, func(s *state, yes bool) {
 		for i, k := range keys {
 			a := c.act(SetNX, k)
-			a.Value = vs[i].as()
+			a.Guard, a.Value = WhenAbsent, vs[i].as()
 			s.note(c.site, a, yes)
 			if yes {
 				s.wrote(k, &vs[i])

@@ -33,14 +33,15 @@ type value struct {
 	text string
 
 	// Of symbols:
-	operand Operand // a key or an argument, else zero
-	deps    []dep   // the replies that it was made of
-	with    Operand // an argument that it was made of together with replies
-	args    bool    // made of ARGV
-	present bool    // neither nil nor false
-	number  bool    // a number
-	loose   bool    // changed by a loop, so that comparing it says something unknown
-	spread  bool    // any number of values in an argument list
+	operand  Operand // a key or an argument, else zero
+	deps     []dep   // the replies that it was made of
+	with     Operand // an argument that it was made of together with replies
+	args     bool    // made of ARGV
+	present  bool    // neither nil nor false
+	number   bool    // a number
+	positive bool    // a number above 0
+	loose    bool    // changed by a loop, so that comparing it says something unknown
+	spread   bool    // any number of values in an argument list
 
 	table int // of tables: index in the state's heap
 	fn    *closure

@@ -1,34 +1,34 @@
 --- release in an if
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 else
   return 0
 end
 --- release without an else
---> releases, tells, done integer 1, not nil or integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done integer 1, not nil
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end
 --- release with an early return
 --> releases, tells, done integer 1, not integer 0
--->   UNLINK KEYS[1]: compared with ARGV[1] or absent
+-->   UNLINK KEYS[1]: compared with ARGV[1]
 local holder = redis.call("get", KEYS[1])
 if holder ~= ARGV[1] then return 0 end
 return redis.call("unlink", KEYS[1])
 --- release with the argument on the left
---> releases, done integer 1, not integer 0 or integer 1
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 if ARGV[1] == redis.call('get', KEYS[1]) then redis.call('del', KEYS[1]) return 1 end
 return 0
 --- release with not
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if not (redis.call('GET', KEYS[1]) == ARGV[1]) then return 0 end
 return redis.call('DEL', KEYS[1])
 --- release that tells gone from taken
 --> releases, tells, done integer 1, not integer -1 or integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local v = redis.call("GET", KEYS[1])
 if v == ARGV[1] then
   return redis.call("DEL", KEYS[1])
@@ -49,23 +49,23 @@ end
 return 0
 --- release through an alias of redis
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local r = redis
 if r.call("GET", KEYS[1]) == ARGV[1] then return r.call("DEL", KEYS[1]) end
 return 0
 --- release with a flag
---> releases, done integer 1, not nil or integer 1
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done integer 1, not nil
+-->   DEL KEYS[1]: compared with ARGV[1]
 local mine = redis.call("GET", KEYS[1]) == ARGV[1]
 if mine then redis.call("DEL", KEYS[1]) end
 return mine
 --- release with and
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 return redis.call("GET", KEYS[1]) == ARGV[1] and redis.call("DEL", KEYS[1]) or 0
 --- release with a function of its own
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local function owned(k, t) return redis.call("GET", k) == t end
 local function free(k) return redis.call("DEL", k) end
 if owned(KEYS[1], ARGV[1]) then return free(KEYS[1]) end
@@ -77,7 +77,7 @@ if tostring(redis.call("GET", KEYS[1])) == tostring(ARGV[1]) then return redis.c
 return 0
 --- release with pcall
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local got = redis.pcall("GET", KEYS[1])
 if got == ARGV[1] then
   local n = redis.pcall("DEL", KEYS[1])
@@ -85,30 +85,30 @@ if got == ARGV[1] then
 end
 return 0
 --- release that answers true or false
---> releases, done integer 1, not nil or integer 1
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done integer 1, not nil
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
   return true
 end
 return false
 --- release that answers a status
---> releases, done status RELEASED, not status RELEASED or error
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done status RELEASED, not error
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
   return redis.status_reply("RELEASED")
 end
 return redis.error_reply("NOTMINE")
 --- release that answers strings
---> releases, done string released, not string held by another or string released
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done string released, not string held by another
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return "held by another" end
 redis.call("DEL", KEYS[1])
 return "released"
 --- release that answers lists
---> releases, done array 1, not array 0 or array 1
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+--> releases, tells, done array 1, not array 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
   return {1, ARGV[1]}
@@ -116,20 +116,20 @@ end
 return {0, redis.call("PTTL", KEYS[1])}
 --- release whose answer says nothing
 --> releases, done integer 1, not integer 1
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
 end
 return 1
 --- release that answers nothing
 --> releases, done nil, not nil
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
 end
 --- release that wakes waiters
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   local n = redis.call("DEL", KEYS[1])
   redis.call("PUBLISH", "freed:" .. KEYS[1], ARGV[1])
@@ -196,32 +196,32 @@ if redis.call("GETRANGE", KEYS[1], 0, string.len(ARGV[1]) - 1) == ARGV[1] then
 end
 return 0
 --- release by a field of a hash
---> blind delete, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: blind
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1] in part
 --@ hash owner
 if redis.call("HGET", KEYS[1], "owner") == ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0
 --- release of a key made in the script
 --> releases, tells, done integer 1, not integer 0
--->   DEL <KEYS[1].."">: compared with ARGV[1] or absent
+-->   DEL <KEYS[1].."">: compared with ARGV[1]
 local k = KEYS[1] .. ""
 if redis.call("GET", k) == ARGV[1] then return redis.call("DEL", k) end
 return 0
 --- release with the name of the command in a variable
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local verb = "del"
 if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call(string.upper(verb), KEYS[1]) end
 return 0
 --- release with a table of arguments
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 local cmd = {"DEL", KEYS[1]}
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call(unpack(cmd)) end
 return 0
 --- release of every key after a look at each
---> releases, several, done integer 1, not integer 0 or integer 1
--->   DEL KEYS[*]: compared with ARGV[1] or absent
+--> releases, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[*]: compared with ARGV[1]
 local held = redis.call("MGET", unpack(KEYS))
 for i, _ in ipairs(KEYS) do
   if held[i] ~= ARGV[1] then return 0 end
@@ -230,7 +230,7 @@ redis.call("DEL", unpack(KEYS))
 return 1
 --- release of each key that is ours
 --> releases, several, done integer, not integer
--->   DEL KEYS[*]: compared with ARGV[1] or absent
+-->   DEL KEYS[*]: compared with ARGV[1]
 local n = 0
 for i = 1, #KEYS do
   if redis.call("GET", KEYS[i]) == ARGV[1] then
@@ -239,8 +239,8 @@ for i = 1, #KEYS do
 end
 return n
 --- release with a flag over keys
---> releases, several, done integer 1, not integer 0 or integer 1
--->   DEL KEYS[*]: compared with ARGV[1] or absent
+--> releases, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[*]: compared with ARGV[1]
 local ours = true
 for _, k in ipairs(KEYS) do
   if redis.call("GET", k) ~= ARGV[1] then ours = false end
@@ -249,9 +249,9 @@ if not ours then return 0 end
 for i = 1, #KEYS do redis.call("DEL", KEYS[i]) end
 return 1
 --- release of two keys by the first
---> blind delete, several, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
--->   DEL KEYS[2]: blind
+--> releases, several, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
+-->   DEL KEYS[2]: other key
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[1])
   redis.call("DEL", KEYS[2])
@@ -259,13 +259,13 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0
 --- release of two keys by name
---> blind delete, several, done integer, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
--->   DEL KEYS[2]: blind
+--> releases, several, tells, done integer >0, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
+-->   DEL KEYS[2]: other key
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1], KEYS[2]) end
 return 0
 --- release by counting keys
---> several, done integer, not integer 0
+--> several, tells, done integer >0, not integer 0
 -->   DEL KEYS[*]: examined or absent
 local n = 0
 for i = 1, #KEYS do
@@ -312,7 +312,7 @@ end
 return 1
 --- release by server
 --> releases, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: compared with ARGV[1] or absent
+-->   DEL KEYS[1]: compared with ARGV[1]
 if server.call("GET", KEYS[1]) == ARGV[1] then return server.call("DEL", KEYS[1]) end
 return 0
 --- release behind a nil default
@@ -335,12 +335,12 @@ if redis.call('GET', KEYS[1]) == 'locked' then return redis.call('DEL', KEYS[1])
 return 0
 --- release by an expiry of 0
 --> releases, tells, done integer 1, not integer 0
--->   PEXPIRE KEYS[1]: compared with ARGV[1] or absent
+-->   PEXPIRE KEYS[1]: compared with ARGV[1]
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], 0) end
 return 0
 --- renewal in an if
 --> renews, tells, done integer 1, not integer 0
--->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 else
@@ -354,20 +354,20 @@ if v == false or v ~= ARGV[1] then return 0 end
 redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))
 return 1
 --- renewal by SET
---> renews, acquires, tells, done status OK, not nil
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: compared with ARGV[1] or absent
+--> renews, tells, done status OK, not nil
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 end
 return false
 --- renewal with a constant
 --> renews, tells, done integer 1, not integer 0
--->   EXPIRE KEYS[1] "30" 1s: compared with ARGV[1] or absent
+-->   EXPIRE KEYS[1] "30" 1s: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call("EXPIRE", KEYS[1], 30)
 --- renewal with a computed expiry
 --> renews, tells, done integer 1, not integer 0
--->   PEXPIRE KEYS[1] <(ARGV[2]*1000)> 1ms: compared with ARGV[1] or absent
+-->   PEXPIRE KEYS[1] <(ARGV[2]*1000)> 1ms: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2] * 1000)
 end
@@ -382,8 +382,8 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
 end
 return 0
 --- renewal of every key
---> renews, several, done nil or integer 1, not nil or integer 1
--->   PEXPIRE KEYS[*] ARGV[2] 1ms: compared with ARGV[1] or absent
+--> renews, several, done nil or integer 1, not nil
+-->   PEXPIRE KEYS[*] ARGV[2] 1ms: compared with ARGV[1]
 for _, k in ipairs(KEYS) do
   if redis.call("GET", k) ~= ARGV[1] then return false end
 end
@@ -394,8 +394,8 @@ end
 return n == #KEYS
 --- renewal or acquire
 --> renews, acquires, tells, done integer 1, not integer 0
--->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1] or absent
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind or absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1]
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then
@@ -405,21 +405,21 @@ else
 end
 --- acquire by SET NX
 --> acquires, tells, done status OK, not nil
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2])
 --- acquire by SET with options in another order
 --> acquires, tells, done integer 1, not integer 0
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 if redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2], "nx") then return 1 end
 return 0
 --- acquire without expiry
 --> acquires, without expiry, tells, done integer 1, not integer 0
--->   SET KEYS[1] ARGV[1]: blind
+-->   SET KEYS[1] ARGV[1]: absent
 if redis.call("SET", KEYS[1], ARGV[1], "NX") then return 1 end
 return 0
 --- acquire by SETNX and PEXPIRE
 --> acquires, tells, done integer 1, not integer 0
--->   SETNX KEYS[1] ARGV[1]: blind
+-->   SETNX KEYS[1] ARGV[1]: absent
 -->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   redis.call("PEXPIRE", KEYS[1], ARGV[2])
@@ -480,7 +480,7 @@ end;
 return 0;
 --- acquire of every key
 --> acquires, several, tells, done status OK, not nil
--->   MSETNX KEYS[*] ARGV[1]: blind
+-->   MSETNX KEYS[*] ARGV[1]: absent
 -->   PEXPIRE KEYS[*] ARGV[2] 1ms: own
 local args = {}
 for _, k in ipairs(KEYS) do
@@ -492,7 +492,7 @@ for _, k in ipairs(KEYS) do redis.call("PEXPIRE", k, ARGV[2]) end
 return redis.status_reply("OK")
 --- acquire whose expiry an argument chooses
 --> acquires, tells, done integer 1, not integer 0
--->   SETNX KEYS[1] ARGV[1]: blind
+-->   SETNX KEYS[1] ARGV[1]: absent
 -->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
 local ttl = tonumber(ARGV[2])
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -500,12 +500,12 @@ if ttl > 0 then redis.call("PEXPIRE", KEYS[1], ttl) end
 return 1
 --- acquire that answers the time left
 --> acquires, tells, done nil, not integer
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return nil end
 return redis.call("PTTL", KEYS[1])
 --- acquire with a fencing number
 --> acquires, several, done integer, not integer 0
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 -->   INCR <KEYS[1]..":fence">: blind
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[1] .. ":fence")
@@ -513,8 +513,8 @@ end
 return 0
 --- acquire undone when the second key is taken
 --> acquires, several, done integer 0 or integer 1, not integer 0
--->   SETNX KEYS[1] ARGV[1]: blind
--->   SETNX KEYS[2] ARGV[1]: blind
+-->   SETNX KEYS[1] ARGV[1]: absent
+-->   SETNX KEYS[2] ARGV[1]: absent
 -->   DEL KEYS[1]: own
 -->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
 -->   PEXPIRE KEYS[2] ARGV[2] 1ms: own
@@ -546,20 +546,20 @@ if v then redis.call("DEL", KEYS[1]) end
 return v
 --- wrong: another key is compared
 --> blind delete, several, tells, done integer 1, not integer 0
--->   DEL KEYS[1]: blind
+-->   DEL KEYS[1]: other key
 if redis.call("GET", KEYS[2]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
 return 0
 --- wrong: delete before the comparison
---> blind delete, done integer 0 or integer 1, not integer 0 or integer 1
+--> blind delete, done integer 0 or integer 1, not integer 0
 -->   DEL KEYS[1]: blind or absent
 local v = redis.call("GET", KEYS[1])
 redis.call("DEL", KEYS[1])
 if v == ARGV[1] then return 1 end
 return 0
 --- wrong: GETDEL before the comparison
---> blind delete, done integer 0 or integer 1, not integer 0 or integer 1
+--> blind delete, done integer 0 or integer 1, not integer 0
 -->   GETDEL KEYS[1]: blind
 if redis.call("GETDEL", KEYS[1]) == ARGV[1] then return 1 end
 return 0
@@ -568,9 +568,9 @@ return 0
 -->   DEL KEYS[1]: blind or absent
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0
---- wrong: compared on one path only
---> done integer 1, not integer 0 or integer 1
--->   DEL KEYS[1]: chosen or absent
+--- compared unless an argument says otherwise
+--> tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: chosen
 if ARGV[2] ~= "5000" then
   if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 end
@@ -592,7 +592,7 @@ if redis.call("EXISTS", KEYS[1]) == 1 then return redis.call("EXPIRE", KEYS[1], 
 return 0
 --- wrong: acquire and expiry whoever has it
 --> blind expire, acquires, done integer 1, not never
--->   SETNX KEYS[1] ARGV[1]: blind
+-->   SETNX KEYS[1] ARGV[1]: absent
 -->   PEXPIRE KEYS[1] ARGV[2] 1ms: blind
 redis.call("SETNX", KEYS[1], ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[2])
@@ -609,18 +609,18 @@ redis.call("SET", KEYS[1], ARGV[1])
 return 1
 --- wrong: compares a status with a string
 --> acquires, done integer 0, not integer 0
--->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) == "OK" then return 1 end
 return 0
 --- wrong: deletes every key with a look at the first
 --> blind delete, several, tells, done integer 1, not integer 0
--->   DEL KEYS[*]: blind
+-->   DEL KEYS[*]: other key
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 for _, k in ipairs(KEYS) do redis.call("DEL", k) end
 return 1
 --- forced by an argument
 --> tells, done integer 1, not integer 0
--->   DEL KEYS[1]: chosen or absent
+-->   DEL KEYS[1]: chosen
 if ARGV[2] == "force" or redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
@@ -652,7 +652,7 @@ end
 return 0
 --- a loop that ends by itself
 --> tells, done integer 1, not integer 0
--->   DEL KEYS[1]: examined or absent
+-->   DEL KEYS[1]: examined
 local i = 0
 while i < 3 do
   if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
@@ -662,7 +662,7 @@ return redis.call("DEL", KEYS[1])
 --- only reads
 --> done never, not nil or string
 return redis.call("GET", KEYS[1])
---- nothing but a comment is no script
+--- not understood: nothing but a comment
 --> unknown: no statement
 -- if redis.call("GET", KEYS[1]) == ARGV[1]
 --- not understood: arguments from a list
