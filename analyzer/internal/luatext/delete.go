@@ -18,7 +18,11 @@ func (c *invocation) del() {
 		k := x.as()
 		one := c.s.key(k).presence == there
 		all, some = all && one, some || one
-		c.s.note(c.site, c.act(Delete, k), true)
+		if one {
+			c.s.note(c.site, c.act(Delete, k), true)
+		} else {
+			c.s.noteLikely(c.site, c.act(Delete, k))
+		}
 		c.s.deleted(k)
 	}
 	if all {
@@ -34,7 +38,7 @@ func (c *invocation) del() {
 func (c *invocation) deleteOne(k Operand, next func(*state, value)) {
 	a := c.act(Delete, k)
 	if c.discard && c.s.key(k).presence == maybe {
-		c.s.note(c.site, a, true)
+		c.s.noteLikely(c.site, a)
 		c.s.deleted(k)
 		next(c.s, nothing)
 		return

@@ -129,16 +129,21 @@ func either(a, b Operand) Operand {
 }
 
 // answer sorts the paths' replies by whether the path did the script's work: what it does to the
-// keys that it deletes; without any, to those that it renews or sets.
+// keys that it deletes; without any, to those that it renews or sets. A path that likely did it is
+// in both.
 func (r *run) answer(acts []Act) (a Answer) {
 	work := workKeys(acts)
 	for _, p := range r.paths {
-		did := slices.ContainsFunc(p.steps, func(st step) bool {
-			return st.effective && st.act.Op <= Write && work[st.act.Key.Text]
-		})
+		did, sure := false, false
+		for _, st := range p.steps {
+			if st.effective && st.act.Op <= Write && work[st.act.Key.Text] {
+				did, sure = true, sure || !st.maybe
+			}
+		}
 		if did {
 			a.Done = add(a.Done, p.reply)
-		} else {
+		}
+		if !sure {
 			a.Not = add(a.Not, p.reply)
 		}
 	}

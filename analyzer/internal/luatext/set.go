@@ -264,7 +264,7 @@ func (c *invocation) expire() {
 		c.next(s, count(yes))
 	}
 	if c.discard && c.s.key(k).presence == maybe {
-		c.s.note(c.site, a, true)
+		c.s.noteLikely(c.site, a)
 		done(c.s, true)
 		return
 	}

@@ -51,7 +51,8 @@ type table struct {
 type step struct {
 	site      ast.Expr
 	act       Act
-	effective bool // it changed something, for all that is known
+	effective bool // it changed something
+	maybe     bool // effective is only likely: whether the key was there is not known
 }
 
 // state is what a path knows.
@@ -136,5 +137,14 @@ func (s *state) note(site ast.Expr, act Act, effective bool) {
 	}
 	act.Compared = act.Guard == Compared
 	act.Absent = act.Guard == WhenAbsent
-	s.steps = append(s.steps, step{site, act, effective && !(act.Absent && (act.Op == Delete || act.Op == Expire))})
+	if act.Absent && (act.Op == Delete || act.Op == Expire) {
+		effective = false
+	}
+	s.steps = append(s.steps, step{site: site, act: act, effective: effective})
+}
+
+// noteLikely records an act whose reply nobody looks at, on a key that may not exist.
+func (s *state) noteLikely(site ast.Expr, act Act) {
+	s.note(site, act, true)
+	s.steps[len(s.steps)-1].maybe = true
 }

@@ -311,6 +311,7 @@ else
 end
 return 1
 --- release by server
+--@ valkey
 --> releases, tells, done integer 1, not integer 0
 -->   DEL KEYS[1]: compared with ARGV[1]
 if server.call("GET", KEYS[1]) == ARGV[1] then return server.call("DEL", KEYS[1]) end
@@ -329,6 +330,7 @@ if v and v ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1
 --- release by a constant
+--@ constant
 --> releases, tells, done integer 1, not integer 0
 -->   DEL KEYS[1]: compared with "locked"
 if redis.call('GET', KEYS[1]) == 'locked' then return redis.call('DEL', KEYS[1]) end
@@ -569,7 +571,7 @@ return 0
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0
 --- compared unless an argument says otherwise
---> tells, done integer 1, not integer 0
+--> done integer 1, not integer 0 or integer 1
 -->   DEL KEYS[1]: chosen
 if ARGV[2] ~= "5000" then
   if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
@@ -613,7 +615,7 @@ return 1
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) == "OK" then return 1 end
 return 0
 --- wrong: deletes every key with a look at the first
---> blind delete, several, tells, done integer 1, not integer 0
+--> blind delete, several, done integer 1, not integer 0 or integer 1
 -->   DEL KEYS[*]: other key
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 for _, k in ipairs(KEYS) do redis.call("DEL", k) end
@@ -632,6 +634,7 @@ local v = redis.call("GET", KEYS[1])
 if v and tonumber(v) and tonumber(v) < tonumber(ARGV[2]) then return redis.call("DEL", KEYS[1]) end
 return 0
 --- a rate limit
+--@ none
 --> done integer, not never
 -->   INCR KEYS[1]: blind
 -->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
@@ -639,6 +642,7 @@ local n = redis.call("INCR", KEYS[1])
 if n == 1 then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
 return n
 --- a semaphore
+--@ none
 --> done integer 0 or integer 1, not never
 -->   ZREMRANGEBYSCORE KEYS[1]: blind
 -->   ZADD KEYS[1]: own
