@@ -6,17 +6,29 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/advisorylint/advisorylint/analyzer/acquireresult"
+	"github.com/advisorylint/advisorylint/analyzer/blinddel"
+	"github.com/advisorylint/advisorylint/analyzer/crossslot"
 	"github.com/advisorylint/advisorylint/analyzer/earlyunlock"
+	"github.com/advisorylint/advisorylint/analyzer/etcdsession"
+	"github.com/advisorylint/advisorylint/analyzer/getdel"
+	"github.com/advisorylint/advisorylint/analyzer/leasewatch"
 	"github.com/advisorylint/advisorylint/analyzer/limitlock"
 	"github.com/advisorylint/advisorylint/analyzer/lockkey"
 	"github.com/advisorylint/advisorylint/analyzer/lockleak"
 	"github.com/advisorylint/advisorylint/analyzer/lockmismatch"
+	"github.com/advisorylint/advisorylint/analyzer/locktoken"
 	"github.com/advisorylint/advisorylint/analyzer/lockview"
 	"github.com/advisorylint/advisorylint/analyzer/lockwait"
+	"github.com/advisorylint/advisorylint/analyzer/nottl"
 	"github.com/advisorylint/advisorylint/analyzer/poolerlock"
 	"github.com/advisorylint/advisorylint/analyzer/poollock"
 	"github.com/advisorylint/advisorylint/analyzer/poolstarve"
+	"github.com/advisorylint/advisorylint/analyzer/renewloop"
+	"github.com/advisorylint/advisorylint/analyzer/renewrace"
+	"github.com/advisorylint/advisorylint/analyzer/retrystorm"
+	"github.com/advisorylint/advisorylint/analyzer/scripttext"
 	"github.com/advisorylint/advisorylint/analyzer/setlocal"
+	"github.com/advisorylint/advisorylint/analyzer/setnonx"
 	"github.com/advisorylint/advisorylint/analyzer/stalesnapshot"
 	"github.com/advisorylint/advisorylint/analyzer/unlockctx"
 	"github.com/advisorylint/advisorylint/analyzer/unlockorder"
@@ -44,11 +56,23 @@ var rows = []row{
 	{full: earlyunlock.Analyzer, on: earlyunlock.Analyzer},
 	{full: setlocal.Analyzer, on: setlocal.Analyzer},
 	{full: lockview.Analyzer, on: lockview.Analyzer},
+	{full: getdel.Analyzer, on: getdel.Analyzer},
+	{full: blinddel.Analyzer, on: blinddel.Analyzer},
+	{full: nottl.Analyzer, on: nottl.Analyzer},
+	{full: locktoken.Analyzer, on: locktoken.Analyzer},
+	{full: setnonx.Analyzer, on: setnonx.Analyzer},
+	{full: renewrace.Analyzer, on: renewrace.Analyzer},
+	{full: renewloop.Analyzer, on: renewloop.Analyzer},
+	{full: crossslot.Analyzer, on: crossslot.Analyzer},
+	{full: scripttext.Analyzer, on: scripttext.Analyzer},
+	{full: retrystorm.Analyzer, on: retrystorm.SpinsAnalyzer},
+	{full: etcdsession.Analyzer, on: etcdsession.Analyzer},
 	{full: lockkey.Analyzer, on: lockkey.NamesAnalyzer},
 	{full: lockwait.Analyzer},
 	{full: stalesnapshot.Analyzer},
 	{full: poolerlock.Analyzer},
 	{full: poolstarve.Analyzer},
+	{full: leasewatch.Analyzer},
 }
 
 // Default returns the rules that run when nobody chooses: each finds mistakes that the program alone

@@ -36,7 +36,7 @@ var Analyzer = report.Rule{
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
-	return e.Lock != nil && e.Lock.Func.MayRefuse() &&
+	return e.MayRefuse() &&
 		(e.Answer == lockflow.AnswerUnread || e.Answer == lockflow.AnswerMisread)
 }
 

@@ -38,12 +38,12 @@ var Analyzer = report.Rule{
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
-	return e.Lock != nil && e.Lock.Func.Op != sqltext.Acquire && e.Has(lockflow.NotHeld)
+	return (e.Lease != nil || e.Lock != nil && e.Lock.Func.Op != sqltext.Acquire) && e.Has(lockflow.NotHeld)
 }
 
 func message(e *lockflow.Event) string {
 	acquire := "the acquire"
-	if e.Other != nil && e.Other.Lock != nil {
+	if e.Other != nil {
 		acquire = report.Func(e.Other)
 	}
 	return fmt.Sprintf("%s runs even when %s said no: it may end a lock that somebody else relies on; release only after the answer was yes or use %s",

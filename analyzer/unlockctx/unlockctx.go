@@ -40,7 +40,7 @@ var Analyzer = report.Rule{
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
-	return e.Lock != nil && e.Lock.Func.Op != sqltext.Acquire && e.Lock.Func.Session() &&
+	return (e.Lease != nil && e.Releases() || e.Lock != nil && e.Lock.Func.Op != sqltext.Acquire && e.Lock.Func.Session()) &&
 		e.Cleanup != lockflow.NoCleanup && e.Context.Kind == lockflow.Cancellable
 }
 

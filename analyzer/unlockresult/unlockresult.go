@@ -7,7 +7,6 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
-	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 )
 
 const doc = `unlockresult: report releases of a lock whose answer nobody reads
@@ -43,7 +42,7 @@ var Analyzer = report.Rule{
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
-	return e.Lock != nil && e.Lock.Func.Op == sqltext.Release &&
+	return e.Releases() &&
 		(e.Answer == lockflow.AnswerUnread || e.Answer == lockflow.AnswerMisread) &&
 		!e.Has(lockflow.SessionEnds)
 }

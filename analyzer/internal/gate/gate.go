@@ -22,10 +22,11 @@ const (
 	Locks           // its own text names a lock function, or it embeds SQL files
 	Callers         // it calls functions that are known to lock, or to make handles
 	Wrappers        // it forwards SQL text, or makes contexts, for others
+	Leases          // it sends Redis what locks are made of
 )
 
 func (r Reason) String() string {
-	return [...]string{"closed", "has lock text", "calls functions that lock", "wraps clients or contexts"}[r]
+	return [...]string{"closed", "has lock text", "calls functions that lock", "wraps clients or contexts", "may lock in Redis"}[r]
 }
 
 // Known reports whether a function of another package is known to do something with locks, or a
@@ -42,6 +43,9 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	}
 	if client.Library(client.Path(pkg.Path())) {
 		return Closed
+	}
+	if redis(pkg) && leases(files) {
+		return Leases
 	}
 	if calls(pkg, info, known) {
 		return Callers
@@ -100,6 +104,53 @@ func mentions(files []*ast.File) bool {
 			return !found
 		})
 		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func redis(pkg *types.Package) bool {
+	for _, p := range pkg.Imports() {
+		if client.RedisPath(p.Path()) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaseNames are methods of Redis clients without one of which, or without a word in a literal or a
+// function's name, no lock is made.
+var leaseNames = map[string]bool{
+	"SetNX": true, "SetNx": true, "SetArgs": true, "NewScript": true, "Eval": true, "EvalSha": true, "DelExArgs": true,
+}
+
+// leases reports whether the files have the name of a method, or a word, that a lock in Redis needs.
+func leases(files []*ast.File) bool {
+	for _, f := range files {
+		found := false
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				found = found || leaseNames[n.Sel.Name]
+			case *ast.FuncDecl:
+				found = found || lockWord(n.Name.Name)
+			case *ast.BasicLit:
+				found = found || n.Kind == token.STRING && (lockWord(n.Value) || strings.Contains(strings.ToUpper(n.Value), "NX"))
+			}
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func lockWord(s string) bool {
+	s = strings.ToLower(s)
+	for _, w := range []string{"lock", "mutex", "lease", "leader"} {
+		if strings.Contains(s, w) {
 			return true
 		}
 	}

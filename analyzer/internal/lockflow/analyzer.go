@@ -5,17 +5,22 @@ package lockflow
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"os"
 	"reflect"
 	"runtime/debug"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/leasestate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
@@ -96,6 +101,7 @@ func events(pass *analysis.Pass) []*Event {
 	w := newWorld(pass)
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
+	var followed []*leasestate.Function
 	for _, fn := range w.roots() {
 		guard(pass, fn.String(), func() {
 			run := w.follow(fn)
@@ -105,14 +111,25 @@ func events(pass *analysis.Pass) []*Event {
 			f, p := lockstate.Judge(&provenance.Reader{Fields: w.fields()}, run, lockstate.Options{Pooler: w.pooler, Bounded: w.bounded})
 			found, places = append(found, f...), append(places, p)
 			w.Summary(fn)
+			followed = append(followed, function(fn, run))
 		})
 	}
+	guard(pass, "leases", func() { found = append(found, leasestate.Judge(&provenance.Reader{Fields: w.fields()}, followed)...) })
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	b := newBuilder(pass, w)
 	b.add(found)
 	guard(pass, "facts", func() { w.export() })
 	return b.events()
+}
+
+// function is a followed function as leasestate wants it.
+func function(fn *ssa.Function, run *symexec.Run) *leasestate.Function {
+	f := &leasestate.Function{Name: fn.Name(), Pkg: fn.Pkg.Pkg.Path(), Exported: token.IsExported(fn.Name()), Run: run}
+	if recv := fn.Signature.Recv(); recv != nil {
+		f.Recv = client.TypeName(recv.Type())
+	}
+	return f
 }
 
 // guard keeps a fault in one function from ending the analysis of the others.

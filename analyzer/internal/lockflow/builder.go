@@ -57,6 +57,9 @@ func (b *builder) event(f *lockstate.Finding) *Event {
 	step := f.Effect.Steps[0]
 	e := &Event{Script: f.Script, Stmt: f.Stmt, Lock: f.Call, Setting: f.Setting, Use: f.Use, Key: f.Key.Show,
 		verdicts: Verdict(f.Verdicts), faults: KeyFault(f.Faults()), Getpid: f.Getpid}
+	if f.Lease != nil {
+		e.Lease = &Lease{Op: LeaseOp(f.Lease.Op), System: f.Lease.System, Command: f.Lease.Command, Library: f.Lease.Library}
+	}
 	e.Cleanup, e.Answer = Cleanup(f.Cleanup), AnswerUse(f.Answer)
 	e.Context = Context{Kind: ContextKind(f.Context.Kind), Why: f.Context.Why, Deadline: f.Context.Deadline}
 	e.Handle = Handle{Kind: f.Kind}
@@ -90,8 +93,11 @@ func (b *builder) local(s summary.Step) token.Pos {
 func trailText(s summary.Step, f *lockstate.Finding) string {
 	if s == f.Effect.Steps[len(f.Effect.Steps)-1] {
 		what := "the statement"
-		if f.Call != nil {
+		switch {
+		case f.Call != nil:
 			what = f.Call.Func.Name
+		case f.Lease != nil:
+			what = f.Lease.Command
 		}
 		return what + " is sent here"
 	}
@@ -114,7 +120,7 @@ func inner(e *Event, eff *summary.Effect, name string) *Event {
 		if j.Name != name {
 			continue
 		}
-		in.Lock, in.Stmt, in.Script, in.Setting, in.Use = e.Lock, e.Stmt, e.Script, e.Setting, e.Use
+		in.Lock, in.Stmt, in.Script, in.Setting, in.Use, in.Lease = e.Lock, e.Stmt, e.Script, e.Setting, e.Use, e.Lease
 		in.Handle.Kind = client.Kind(j.Kind)
 		in.Context.Kind = ContextKind(j.Context)
 		in.Answer, in.Cleanup = AnswerUse(j.Answer), Cleanup(j.Cleanup)

@@ -211,6 +211,16 @@ func (r *Result) First(holds func(*Event) bool, report func(*Event)) {
 	}
 }
 
+// Releases reports whether e gives a lock back.
+func (e *Event) Releases() bool {
+	return e.Lock != nil && e.Lock.Func.Op == sqltext.Release || e.Lease != nil && e.Lease.Op == LeaseRelease
+}
+
+// MayRefuse reports whether e asks for a lock and may be told no.
+func (e *Event) MayRefuse() bool {
+	return e.Lock != nil && e.Lock.Func.MayRefuse() || e.Lease != nil && e.Lease.Op == LeaseAcquire
+}
+
 // describe shows what is known of e, for -debug.
 func (e *Event) describe() string {
 	what := "statement"
@@ -219,6 +229,8 @@ func (e *Event) describe() string {
 		what = e.Lock.Func.Name
 	case e.Setting != nil:
 		what = "set " + e.Setting.Name
+	case e.Lease != nil:
+		what = fmt.Sprintf("lease %d %s %q", e.Lease.Op, e.Lease.Command, e.Key)
 	}
 	return fmt.Sprintf("%s on %s %q, context %d (%s), cleanup %d, answer %d, verdicts %b, inner %t",
 		what, e.Handle.Kind, e.Handle.Name, e.Context.Kind, e.Context.Why, e.Cleanup, e.Answer, e.verdicts, e.Inner != nil)

@@ -41,6 +41,16 @@ func (w *world) setGlobals() {
 	w.runs = map[*ssa.Function]*symexec.Run{} // made before the globals were known
 	clear(w.summaries)
 	w.embedded()
+	for name, t := range w.globals { // what was made of an embedded file, or of a variable declared later
+		w.globals[name] = t.Map(func(n *term.Term) *term.Term {
+			if n.Op == term.Load && n.Args[0].Op == term.Global {
+				if v := w.globals[n.Args[0].Str]; v != nil {
+					return v
+				}
+			}
+			return n
+		})
+	}
 }
 
 func instructions(fn *ssa.Function) int {
@@ -62,7 +72,7 @@ func worthKeeping(t *term.Term) bool {
 	case term.Const:
 		return !t.IsNil()
 	}
-	return false
+	return symexec.ScriptText(t) != nil
 }
 
 // constantPlace names the variable that a location belongs to: the variable itself, a field of it,

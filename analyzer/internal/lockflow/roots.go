@@ -1,6 +1,7 @@
 package lockflow
 
 import (
+	"cmp"
 	"go/constant"
 	"go/types"
 	"strings"
@@ -97,9 +98,23 @@ func (w *world) mentions(fn *ssa.Function, places map[string]bool) bool {
 			if fa, ok := in.(*ssa.FieldAddr); ok && places[stores.Place(fa)] {
 				return true
 			}
+			if c, ok := in.(ssa.CallInstruction); ok && commands(c.Common()) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// commands reports whether a call sends a command to Redis.
+func commands(c *ssa.CallCommon) bool {
+	var m *client.Command
+	if c.IsInvoke() {
+		m = cmp.Or(client.CommandOf(c.Method), client.CommandShape(c.Method.Name(), c.Signature()))
+	} else if obj := calledMethod(c); obj != nil {
+		m = client.CommandOf(obj)
+	}
+	return m != nil && m.Sends()
 }
 
 func (w *world) importedText(g *ssa.Global) bool {
@@ -255,6 +270,8 @@ func matters(e *summary.Effect) (keep, lock bool) {
 		return false, false
 	case summary.Give:
 		return false, false
+	case summary.Command:
+		return true, true
 	}
 	return true, false
 }

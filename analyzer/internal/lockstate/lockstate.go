@@ -31,7 +31,41 @@ const (
 	Starves
 	ThroughPooler
 	SessionEnds
+
+	GetThenDelete
+	BlindDelete
+	NoExpiry
+	LaterExpiry
+	SharedToken
+	Unconditional
+	BlindRenewal
+	NeverStopped
+	TooSlow
+	Spins
+	InStep
+	CrossSlot
+	MadeText
+	ShortSession
+	TwinMutex
+	Unwatched
 )
+
+// LeaseOp mirrors lockflow.LeaseOp.
+type LeaseOp uint8
+
+const (
+	LeaseAcquire LeaseOp = iota
+	LeaseRelease
+	LeaseRenew
+	LeaseSession
+	LeaseScript
+)
+
+// Lease is what a command does to a lock that is no SQL server's.
+type Lease struct {
+	Op                       LeaseOp
+	System, Command, Library string
+}
 
 // Finding is what the paths of one function say of one lock call, setting or reading of pg_locks.
 type Finding struct {
@@ -43,6 +77,7 @@ type Finding struct {
 	Call    *sqltext.Call
 	Setting *sqltext.Setting
 	Use     bool
+	Lease   *Lease // package leasestate's findings
 
 	Handle   *term.Term
 	Kind     client.Kind

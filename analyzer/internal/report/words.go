@@ -33,6 +33,9 @@ func named(pass *analysis.Pass, e *lockflow.Event) *lockflow.Event {
 
 // Func is the lock function's name as its server's manual writes it.
 func Func(e *lockflow.Event) string {
+	if e.Lease != nil {
+		return Command(e)
+	}
 	if e.Lock == nil {
 		return "the statement"
 	}
@@ -69,6 +72,8 @@ func HandleKind(e *lockflow.Event) string {
 // Runtime is the runtime package that does what e's statement tries to do.
 func Runtime(e *lockflow.Event) string {
 	switch {
+	case e.Lease != nil:
+		return "redislock"
 	case MySQL(e):
 		return "mysqllock"
 	case strings.Contains(e.Handle.Type, "pgx.") || strings.Contains(e.Handle.Type, "pgxpool."):
@@ -79,6 +84,9 @@ func Runtime(e *lockflow.Event) string {
 
 // Do is the runtime function that holds a lock of e's level around a function.
 func Do(e *lockflow.Event) string {
+	if e.Lease != nil {
+		return "Do of a redislock.Locker"
+	}
 	if e.Lock != nil && e.Lock.Func.Xact {
 		return Runtime(e) + ".DoTx"
 	}
@@ -88,6 +96,8 @@ func Do(e *lockflow.Event) string {
 // Unlock is the runtime function that releases as e does and reads the answer.
 func Unlock(e *lockflow.Event) string {
 	switch {
+	case e.Lease != nil:
+		return "redislock.DelIfEqual"
 	case MySQL(e):
 		return "mysqllock.Release"
 	case e.Lock != nil && e.Lock.Func.Shared:
@@ -98,6 +108,9 @@ func Unlock(e *lockflow.Event) string {
 
 // No is how the server says no to e, without an error.
 func No(e *lockflow.Event) string {
+	if e.Lease != nil && e.Lease.Op == lockflow.LeaseRelease {
+		return "0"
+	}
 	if MySQL(e) {
 		return "0 or NULL"
 	}

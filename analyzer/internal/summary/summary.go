@@ -49,16 +49,17 @@ type Store struct{ Loc, Val *term.Term }
 type Op uint8
 
 const (
-	Send   Op = iota // sends a text
-	Begin            // opens a transaction Made on Handle
-	End              // ends Handle, as Ending says
-	Cap              // caps the pool Handle at one connection
-	Take             // takes a connection Made from the pool Handle
-	Done             // the context Ctx is done from here on
-	Invoke           // calls the function value Fn with Args; its results are Made's
-	Escape           // hands out a function that may run later: Alts are its outcomes' effects
-	Give             // hands Handle to code that is not followed
-	Exit             // the process ends
+	Send    Op = iota // sends a text
+	Begin             // opens a transaction Made on Handle
+	End               // ends Handle, as Ending says
+	Cap               // caps the pool Handle at one connection
+	Take              // takes a connection Made from the pool Handle
+	Done              // the context Ctx is done from here on
+	Invoke            // calls the function value Fn with Args; its results are Made's
+	Escape            // hands out a function that may run later: Alts are its outcomes' effects
+	Give              // hands Handle to code that is not followed
+	Exit              // the process ends
+	Command           // sends the Redis command Cmd
 )
 
 // Cleanup mirrors lockflow.Cleanup.
@@ -90,6 +91,7 @@ type Effect struct {
 	Answer client.Answer
 	Batch  []*Effect // Send: the statements of a batch
 
+	Cmd      *Cmd // Command
 	Made     *term.Term
 	Fn       *term.Term
 	Alts     []Alt
@@ -101,6 +103,21 @@ type Effect struct {
 	CleanupSite string
 	// Dropped: the caller looks at none of the results by which the helper tells how it went.
 	Dropped bool
+}
+
+// Cmd is a Redis command, or a script that sends some.
+type Cmd struct {
+	Name  string // "SETNX"
+	Op    client.CommandOp
+	Keys  []*term.Term
+	Value *term.Term // written or compared
+	TTL   *term.Term // nil: none
+	// ByError: whoever is refused gets an error or no reply, not a no.
+	ByError bool
+	// Atomic: it goes out in MULTI, with what it depends on watched or sent along.
+	Atomic bool
+	// Group is the handle of the MULTI or pipeline that it goes out with, nil for one by itself.
+	Group *term.Term
 }
 
 // Alt is one way through a function that runs later.

@@ -203,6 +203,10 @@ func (x *exec) rebase(c *call, e *summary.Effect, b *binding) *summary.Effect {
 		n.Dropped = drops(c)
 	}
 	n.Judged = nil
+	if e.Cmd != nil {
+		n.Cmd = b.command(e.Cmd)
+		n.Cmd.Group, n.Cmd.Atomic = group(n.Handle)
+	}
 	if e.Batch != nil {
 		n.Batch = make([]*summary.Effect, len(e.Batch))
 		for i, q := range e.Batch {

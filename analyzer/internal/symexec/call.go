@@ -1,6 +1,7 @@
 package symexec
 
 import (
+	"cmp"
 	"go/token"
 	"go/types"
 	"strconv"
@@ -72,6 +73,9 @@ func (x *exec) static(s *state, c *call, fn *ssa.Function) []*state {
 		if m := client.Of(obj); m != nil {
 			return x.row(s, c, m, obj)
 		}
+		if m := client.CommandOf(obj); m != nil {
+			return x.command(s, c, m, obj)
+		}
 		if outs := x.known(s, c, obj); outs != nil {
 			return outs
 		}
@@ -117,6 +121,9 @@ func (x *exec) invoke(s *state, c *call) []*state {
 	if m := client.Shape(name, c.common.Signature()); m != nil {
 		return x.row(s, c, m, c.common.Method)
 	}
+	if m := cmp.Or(client.CommandOf(c.common.Method), client.CommandShape(name, c.common.Signature())); m != nil {
+		return x.command(s, c, m, c.common.Method)
+	}
 	if outs := x.known(s, c, c.common.Method); outs != nil {
 		return outs
 	}
@@ -141,6 +148,9 @@ func (x *exec) invoke(s *state, c *call) []*state {
 func (x *exec) method(s *state, c *call, fn *types.Func) []*state {
 	if m := client.Of(fn); m != nil {
 		return x.row(s, c, m, fn)
+	}
+	if m := client.CommandOf(fn); m != nil {
+		return x.command(s, c, m, fn)
 	}
 	if f := x.w.Func(fn); f != nil && len(f.Blocks) > 0 {
 		if sum := x.w.Summary(f); sum != nil {

@@ -105,12 +105,28 @@ func (x *exec) known(s *state, c *call, obj *types.Func) []*state {
 		x.text(s, c, name)
 	case name == "errors.Join":
 		x.consumeErrors(s, c)
+	case decoders[name] && len(c.args) == 2:
+		x.decode(s, c, name)
 	case name == "(*golang.org/x/sync/errgroup.Group).Wait":
 		x.groupDone(s, c)
 	default:
 		return nil
 	}
 	return []*state{s}
+}
+
+// decoders write what they read from their first argument to the second.
+var decoders = map[string]bool{
+	"encoding/json.Unmarshal": true, "encoding/xml.Unmarshal": true, "gopkg.in/yaml.v3.Unmarshal": true,
+	"google.golang.org/protobuf/proto.Unmarshal": true, "github.com/vmihailenco/msgpack/v5.Unmarshal": true,
+	"github.com/goccy/go-json.Unmarshal": true, "github.com/json-iterator/go.Unmarshal": true, "github.com/bytedance/sonic.Unmarshal": true,
+}
+
+// decode makes the destination a value that depends on the source.
+func (x *exec) decode(s *state, c *call, name string) {
+	x.consume(s, c.args[0])
+	s.store(c.args[1], term.New(term.Call, name, "", c.args[1].Type, c.args[0]))
+	x.fresh(s, c, name)
 }
 
 // cleanup registers fn to run after the function's own defers, as testing's Cleanup does.

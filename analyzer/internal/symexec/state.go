@@ -98,6 +98,12 @@ func (s *state) emit(e *summary.Effect) {
 			parts = append(parts, t.Key())
 		}
 	}
+	if e.Cmd != nil {
+		parts = append(parts, e.Cmd.Name)
+		for _, k := range e.Cmd.Keys {
+			parts = append(parts, k.Key())
+		}
+	}
 	n.key = hash(parts...)
 	s.trace = n
 }

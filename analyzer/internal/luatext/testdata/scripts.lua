@@ -700,3 +700,136 @@ return redis.call("RENAME", KEYS[1], KEYS[2])
 --> unknown: a function handed to table.sort
 table.sort(KEYS, function(a, b) return a < b end)
 return redis.call("DEL", KEYS[1])
+--- newer: DELIFEQ
+--@ newer
+return redis.call("DELIFEQ", KEYS[1], ARGV[1])
+--- newer: DELEX with IFEQ
+--@ newer
+return redis.call("DELEX", KEYS[1], "IFEQ", ARGV[1])
+--- newer: SET with IFEQ
+--@ newer
+if redis.call("SET", KEYS[1], ARGV[1], "IFEQ", ARGV[1], "PX", ARGV[2]) then return 1 end
+return 0
+--- release in a function that returns early
+local function release(key, token)
+  local v = redis.call("GET", key)
+  if not v then return -1 end
+  if v ~= token then return 0 end
+  redis.call("DEL", key)
+  return 1
+end
+return release(KEYS[1], ARGV[1])
+--- release in a function that sees the outer variables
+local key, n = KEYS[1], 0
+local function drop() n = redis.call("DEL", key) end
+if redis.call("GET", key) == ARGV[1] then drop() end
+return n
+--- release with assert
+assert(redis.call("GET", KEYS[1]) == ARGV[1], "not the holder")
+return redis.call("DEL", KEYS[1])
+--- release with error
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then error("not the holder") end
+redis.call("DEL", KEYS[1])
+return "OK"
+--- release with a table that errs
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return {err = "not the holder"} end
+redis.call("DEL", KEYS[1])
+return {ok = "done"}
+--- release in nested conditions
+local v = redis.call("GET", KEYS[1])
+if v then
+  if v == ARGV[1] then
+    do
+      redis.call("DEL", KEYS[1])
+    end
+    return 1
+  end
+end
+return 0
+--- release by the token of a made string
+local token = "lock:" .. ARGV[1]
+if redis.call("GET", KEYS[1]) == token or redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0
+--- release with commented code and semicolons
+--[[ redis.call("DEL", KEYS[1]) ]]
+local v = redis.call("GET", KEYS[1]); -- who has it
+if (v == ARGV[1]) then
+  return redis.call("DEL", KEYS[1]);
+end;
+return 0;
+--- release with repeat
+repeat
+  if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+  redis.call("DEL", KEYS[1])
+until true
+return 1
+--- release of the first key of a list in a table
+local held = {lock = KEYS[1], token = ARGV[1]}
+if redis.call("GET", held.lock) == held.token then return redis.call("DEL", held.lock) end
+return 0
+--- release of exactly two keys in a loop
+for i = 1, 2 do
+  if redis.call("GET", KEYS[i]) ~= ARGV[1] then return 0 end
+end
+return redis.call("DEL", KEYS[1], KEYS[2])
+--- release and renewal by an argument
+local v = redis.call("GET", KEYS[1])
+if v ~= ARGV[1] then return 0 end
+if ARGV[2] == "0" then return redis.call("DEL", KEYS[1]) end
+return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+--- acquire with the unit as an argument
+local unit = "PX"
+return redis.call("SET", KEYS[1], ARGV[1], "NX", unit, ARGV[2])
+--- acquire with GET
+local old = redis.call("SET", KEYS[1], ARGV[1], "NX", "GET", "PX", ARGV[2])
+if old == false then return 1 end
+return 0
+--- acquire by HSETNX
+--@ hash owner
+if redis.call("HSETNX", KEYS[1], "owner", ARGV[1]) == 0 then return 0 end
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+return 1
+--- acquire that enters again by its token
+if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 or redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+  return 1
+end
+return 0
+--- acquire whose expiry is taken away
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  redis.call("PERSIST", KEYS[1])
+  return 1
+end
+return 0
+--- acquire with a default expiry
+local ms = tonumber(ARGV[3]) or 30000
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ms) then return 1 else return 0 end
+--- wrong: GETSET overwrites
+local old = redis.call("GETSET", KEYS[1], ARGV[1])
+if old == ARGV[1] or not old then return 1 end
+return 0
+--- wrong: SET XX renews whoever holds it
+if redis.call("SET", KEYS[1], ARGV[1], "XX", "PX", ARGV[2]) then return 1 end
+return 0
+--- wrong: compares nil with what is false
+local v = redis.call("GET", KEYS[1])
+if v == nil then return 0 end
+redis.call("DEL", KEYS[1])
+return 1
+--- wrong: releases where nobody else can see a token
+local n = 0
+for _, k in ipairs(KEYS) do n = n + redis.call("DEL", k) end
+return n
+--- wrong: GETEX renews before the comparison
+if redis.call("GETEX", KEYS[1], "PX", ARGV[2]) == ARGV[1] then return 1 end
+return 0
+--- not understood: a library of functions
+redis.register_function("release", function(keys, args) return redis.call("DEL", keys[1]) end)
+--- not understood: everything is deleted
+redis.call("FLUSHDB")
+return 1
+--- not understood: KEYS is changed
+KEYS[1] = ARGV[1]
+return redis.call("DEL", KEYS[1])

@@ -1,0 +1,271 @@
+package leasestate
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// evidence is what the package shows of a key: of all keys that are written alike.
+type evidence struct {
+	named    bool // a name says lock
+	acquired bool // by an NX
+	stored   bool // by a plain write
+	released bool
+	compared bool // its value, by a script or a condition
+	paired   bool // a path that acquired it goes on to release it, and none goes on without
+	unpaired bool // a path that acquired it does not release it
+}
+
+// lock reports whether the key is a lock: a name says so and something releases it or looks at whose it
+// is; or who acquires it releases it, and what is between is work.
+func (e *evidence) lock() bool {
+	return e.named && (e.released || e.compared) || e.acquired && e.compared && e.released || e.acquired && e.paired && !e.unpaired
+}
+
+func (e *evidence) add(o *evidence) {
+	e.named = e.named || o.named
+	e.acquired = e.acquired || o.acquired
+	e.stored = e.stored || o.stored
+	e.released = e.released || o.released
+	e.compared = e.compared || o.compared
+	e.paired = e.paired || o.paired
+	e.unpaired = e.unpaired || o.unpaired
+}
+
+// class is the form of a command's key, equal for keys that are written alike: constants and holes; a
+// field of a type, which its methods share; a parameter, which the methods of a type or the functions of
+// a package share.
+func class(c *command) string {
+	if c.key == nil {
+		return ""
+	}
+	return form(c.key, c.fn)
+}
+
+func form(t *term.Term, fn *Function) string {
+	switch t.Op {
+	case term.As, term.Conv:
+		return form(t.Args[0], fn)
+	case term.Const:
+		return t.Str
+	case term.Concat:
+		var b strings.Builder
+		b.WriteString("s:")
+		for _, a := range t.Args {
+			if s, ok := a.StrVal(); ok {
+				b.WriteString(s)
+			} else {
+				b.WriteString("\x00")
+			}
+		}
+		return b.String()
+	case term.Load:
+		switch p := t.Args[0]; p.Op {
+		case term.FieldPtr:
+			return "field " + p.Type + "." + p.Str
+		case term.Global:
+			return "variable " + p.Str
+		case term.Free:
+			return "param " + owner(fn)
+		}
+	case term.Field:
+		return "field " + t.Args[0].Type + "." + t.Str
+	case term.Param, term.Free:
+		return "param " + owner(fn)
+	case term.Call:
+		return "call " + t.Str
+	}
+	return "value " + t.Key()
+}
+
+// owner is what the functions that share their parameters' meaning belong to.
+func owner(fn *Function) string {
+	if fn.Recv != "" {
+		return fn.Recv
+	}
+	return fn.Pkg
+}
+
+// gather collects the evidence of every key, and joins that of the keys which meet in one helper.
+func (j *judge) gather() {
+	for _, c := range j.commands {
+		e := j.of(c)
+		e.named = e.named || j.named(c)
+		switch c.act {
+		case acquire:
+			e.acquired = true
+		case set:
+			e.stored = true
+		case release:
+			e.released = true
+			if _, compared := c.looked(); compared {
+				e.compared = true
+			}
+		case compareRelease:
+			e.released, e.compared = true, true
+		case compareRenew:
+			e.compared = true
+		}
+	}
+	j.pair()
+	for _, c := range j.commands { // a helper's key is what its callers give it
+		for in := c.e.Inner; in != nil; in = in.Inner {
+			for _, o := range j.byEffect[in] {
+				if strings.HasPrefix(class(o), "param ") {
+					j.of(o).add(j.of(c))
+				}
+			}
+		}
+	}
+}
+
+func (j *judge) of(c *command) *evidence {
+	k := class(c)
+	if strings.HasPrefix(k, "param ") {
+		k += "|" + c.fn.Name // until callers say what it is, a parameter is its function's
+		if c.fn.Recv != "" {
+			k = class(c)
+		}
+	}
+	e := j.keys[k]
+	if e == nil {
+		e = new(evidence)
+		j.keys[k] = e
+	}
+	return e
+}
+
+// pair looks, on each path that acquires a key, for its release.
+func (j *judge) pair() {
+	type way struct {
+		fn   *Function
+		path any
+		e    *summary.Effect
+	}
+	released := map[way]bool{}
+	for _, c := range j.commands {
+		if c.act == release || c.act == compareRelease {
+			if a := c.acquired(); a != nil {
+				released[way{c.fn, c.path, a.e}] = true
+			}
+		}
+	}
+	for _, c := range j.commands {
+		if c.act != acquire || c.granted(c.facts) != yes {
+			continue
+		}
+		if released[way{c.fn, c.path, c.e}] {
+			j.of(c).paired = true
+		} else if !returnsYes(c) {
+			j.of(c).unpaired = true
+		}
+	}
+}
+
+// returnsYes reports whether the path hands the lock to its caller: the function is an acquire itself.
+func returnsYes(c *command) bool {
+	for _, r := range c.path.Results {
+		if r.IsBool(true) || answers(r, sent(c.e)) {
+			return true
+		}
+	}
+	return false
+}
+
+// named reports whether a name says that a command's key is a lock: the key's own text, the function that
+// sends the command, its type.
+func (j *judge) named(c *command) bool {
+	if saysLock(c.fn.Name) {
+		return true
+	}
+	if _, name := cut(c.fn.Recv); saysLock(name) {
+		return true
+	}
+	for _, s := range c.e.Steps {
+		if saysLock(s.Name) {
+			return true
+		}
+	}
+	return j.textNames(c.key, 0)
+}
+
+func (j *judge) textNames(t *term.Term, depth int) bool {
+	if t == nil || depth > 3 {
+		return false
+	}
+	for _, v := range j.values(t) {
+		found := v.Has(func(x *term.Term) bool {
+			switch x.Op {
+			case term.Const:
+				s, ok := x.StrVal()
+				return ok && saysLock(s)
+			case term.FieldPtr, term.Field:
+				return saysLock(x.Str)
+			case term.Global:
+				_, name := cut(x.Str)
+				return saysLock(name)
+			case term.Call:
+				_, name := cut(x.Str)
+				return saysLock(name)
+			case term.Load:
+				return x != t && depth < 3 && j.textNames(x, depth+1)
+			}
+			return false
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// lockWords are the words of a name that say lock.
+var lockWords = map[string]bool{
+	"lock": true, "locks": true, "locker": true, "lockers": true, "unlock": true, "relock": true, "trylock": true,
+	"mutex": true, "mutexes": true, "mtx": true, "lease": true, "leases": true, "leader": true, "leadership": true, "election": true,
+}
+
+// noLocks end in lock, and are none.
+var noLocks = map[string]bool{
+	"block": true, "clock": true, "stock": true, "flock": true, "padlock": true, "gridlock": true, "deadlock": true, "livestock": true,
+	"unblock": true, "restock": true, "instock": true, "oclock": true, "interlock": true, "wedlock": true, "headlock": true,
+	"codeblock": true, "subblock": true, "superblock": true, "genlock": true, "datablock": true, "timeblock": true, "adblock": true,
+}
+
+// saysLock reports whether a name or text has a word that says lock.
+func saysLock(s string) bool {
+	for _, w := range words(s) {
+		if lockWords[w] || strings.HasSuffix(w, "lock") && !noLocks[w] && len(w) > 4 || strings.HasSuffix(w, "mutex") {
+			return true
+		}
+	}
+	return false
+}
+
+// words cuts a name at what is no letter, and at the humps of camel case.
+func words(s string) []string {
+	var out []string
+	var cur []rune
+	flush := func() {
+		if len(cur) > 0 {
+			out = append(out, strings.ToLower(string(cur)))
+			cur = nil
+		}
+	}
+	rs := []rune(s)
+	for i, r := range rs {
+		switch {
+		case !unicode.IsLetter(r):
+			flush()
+			continue
+		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1]) && unicode.IsUpper(rs[i-1])):
+			flush()
+		}
+		cur = append(cur, r)
+	}
+	flush()
+	return out
+}

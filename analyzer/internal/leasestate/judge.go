@@ -1,0 +1,339 @@
+package leasestate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// lock reports whether the evidence makes c's key a lock. What a parameter holds is for the callers to
+// say, unless the function or its type is one for locks.
+func (j *judge) lock(c *command) bool {
+	if !j.of(c).lock() {
+		return false
+	}
+	return !strings.HasPrefix(class(c), "param ") || j.named(c)
+}
+
+// judge looks at one command on one path.
+func (j *judge) judge(c *command) {
+	if !j.lock(c) && c.act != compareRelease && c.act != compareRenew {
+		return
+	}
+	switch c.act {
+	case acquire:
+		j.acquire(c)
+	case set:
+		if j.unconditional(c) {
+			j.finding(c, lockstate.LeaseAcquire).Verdicts |= lockstate.Unconditional
+			j.token(c)
+		}
+	case release:
+		j.release(c)
+	case compareRelease:
+		j.finding(c, lockstate.LeaseRelease)
+	case renew:
+		j.renew(c)
+	case compareRenew:
+		j.finding(c, lockstate.LeaseRenew)
+	}
+}
+
+func (j *judge) acquire(c *command) {
+	f := j.finding(c, lockstate.LeaseAcquire)
+	switch {
+	case c.script != nil:
+		if !c.script.AcquireExpires() {
+			f.Verdicts |= lockstate.NoExpiry
+		}
+	case j.forever(c.e.Cmd.TTL):
+		switch d := j.expiryOf(c); {
+		case d == nil:
+			f.Verdicts |= lockstate.NoExpiry
+		case !together(c, d):
+			f.Verdicts |= lockstate.LaterExpiry
+		}
+	}
+	j.token(c)
+}
+
+// expiryOf is the command on c's path that gives the key which c acquires its expiry.
+func (j *judge) expiryOf(c *command) *command {
+	for _, d := range j.commands {
+		if d.fn == c.fn && d.path == c.path && (d.act == renew || d.act == compareRenew) && d.acquired() == c {
+			return d
+		}
+	}
+	return nil
+}
+
+// together reports whether two commands go out in one MULTI.
+func together(a, b *command) bool {
+	g := a.e.Cmd.Group
+	return symexec.Multi(g) && term.Equal(g, b.e.Cmd.Group)
+}
+
+func (j *judge) token(c *command) {
+	if j.of(c).compared && c.script == nil && j.shared(c.e.Cmd.Value) {
+		j.finding(c, lockstate.LeaseAcquire).Verdicts |= lockstate.SharedToken
+	}
+}
+
+// unconditional reports whether a plain write takes the lock: after a look that found it free, or in a
+// function that is there for taking it.
+func (j *judge) unconditional(c *command) bool {
+	if c.acquired() != nil || c.e.Cmd.Atomic || c.later {
+		return false
+	}
+	if at, compared := c.looked(); at != nil {
+		return !compared && c.absent(at)
+	}
+	return !j.of(c).acquired && takes(c.fn.Name) && !j.coveredByLook(c)
+}
+
+// coveredByLook reports whether a caller looks before it calls c's function.
+func (j *judge) coveredByLook(c *command) bool {
+	return slices.ContainsFunc(j.covered[c.e], func(o *command) bool { at, _ := o.looked(); return at != nil })
+}
+
+// absent reports whether the path knows that the key which was looked at was not there.
+func (c *command) absent(at *command) bool {
+	site := sent(at.e)
+	for _, f := range c.facts {
+		cond := f.Cond
+		switch {
+		case cond.Op == term.Call && cond.Str == "errors.Is" && failure(cond.Args[0], site) && isNil(cond.Args[1]):
+			return f.Val
+		case cond.Op != term.Bin || cond.Str != "==":
+		case failure(cond.Args[0], site) && isNil(cond.Args[1]):
+			return f.Val
+		case failure(cond.Args[0], site) && cond.Args[1].IsNil() && at.e.Cmd.Op == client.GetCommand && !f.Val:
+			return true // any error counts as free
+		case answers(cond.Args[0], site) && (cond.Args[1].Str == "i:0" || cond.Args[1].Str == "s:" || cond.Args[1].IsNil()):
+			return f.Val
+		case answers(cond.Args[0], site) && cond.Args[1].Str == "i:1":
+			return !f.Val
+		}
+	}
+	for _, f := range c.facts {
+		if cond := f.Cond; cond.Op == term.Bin && cond.Str == ">" && answers(cond.Args[0], site) && cond.Args[1].Str == "i:0" {
+			return !f.Val
+		}
+	}
+	return false
+}
+
+// takes reports whether a function's name says that it acquires.
+func takes(name string) bool {
+	take := false
+	for _, w := range words(name) {
+		switch w {
+		case "unlock", "release", "extend", "renew", "refresh", "keep", "alive", "update", "free":
+			return false
+		case "lock", "trylock", "acquire", "obtain", "claim", "take":
+			take = true
+		}
+	}
+	return take
+}
+
+func (j *judge) release(c *command) {
+	f := j.finding(c, lockstate.LeaseRelease)
+	if c.e.Cmd.Atomic || c.watched() {
+		return
+	}
+	if a := c.acquired(); a != nil && !c.later && a.granted(c.facts) == no {
+		f.Verdicts |= lockstate.NotHeld
+	}
+	_, compared := c.looked()
+	switch {
+	case compared:
+		f.Verdicts |= lockstate.GetThenDelete
+	case forced(c):
+	case j.covered[c.e] == nil || c.fn.Exported || slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
+		_, compared := o.looked()
+		return !compared
+	}):
+		f.Verdicts |= lockstate.BlindDelete
+	}
+}
+
+// watched reports whether WATCH went before on the same connection.
+func (c *command) watched() bool {
+	return slices.ContainsFunc(c.before, func(b *command) bool {
+		return b.e.Cmd.Op == client.WatchCommand && term.Equal(b.e.Handle, c.e.Handle)
+	})
+}
+
+// forced reports whether the function says that it takes the lock from whoever holds it.
+func forced(c *command) bool {
+	names := []string{c.fn.Name}
+	for in := c.e.Inner; in != nil; in = in.Inner {
+		names = append(names, in.Steps[0].Name)
+	}
+	for _, s := range c.e.Steps {
+		names = append(names, s.Name)
+	}
+	for _, n := range names {
+		for _, w := range words(n) {
+			switch w {
+			case "force", "forced", "forcibly", "break", "breaks", "admin", "steal", "evict", "override":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (j *judge) renew(c *command) {
+	if c.e.Cmd.Atomic || c.watched() {
+		return
+	}
+	if a := c.acquired(); a != nil && j.forever(a.e.Cmd.TTL) {
+		return // it completes the acquire, where the mistake is reported
+	}
+	if slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
+		a := o.acquired()
+		return a != nil && j.forever(a.e.Cmd.TTL)
+	}) {
+		return
+	}
+	j.finding(c, lockstate.LeaseRenew).Verdicts |= lockstate.BlindRenewal
+}
+
+// finding is what is said of c's command in its function.
+func (j *judge) finding(c *command, op lockstate.LeaseOp) *lockstate.Finding {
+	k := fmt.Sprintf("%p %s %d", c.fn, base(c.e.Site), op)
+	f := j.findings[k]
+	if f == nil {
+		f = &lockstate.Finding{Effect: c.e, Name: "lease", Lease: &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)},
+			Handle: c.e.Handle}
+		f.Key.Show = show(c.key)
+		f.Answer = answer(c, op)
+		j.findings[k] = f
+		j.order = append(j.order, f)
+	}
+	if !slices.Contains(j.effects[f], c.e) {
+		j.effects[f] = append(j.effects[f], c.e)
+	}
+	if f.Context.Kind != provenance.Cancellable || f.Cleanup == lockstate.NoCleanup {
+		f.Cleanup, f.Context = j.context(c)
+	}
+	if a := c.acquired(); a != nil && op != lockstate.LeaseAcquire && f.Other == nil {
+		f.Other = j.findings[fmt.Sprintf("%p %s %d", a.fn, base(a.e.Site), lockstate.LeaseAcquire)]
+	}
+	return f
+}
+
+func commandName(c *command) string {
+	if c.script != nil {
+		return "the script"
+	}
+	return c.e.Cmd.Name
+}
+
+// show is the key for a message, "" when it has no constant form.
+func show(t *term.Term) string {
+	if t == nil {
+		return ""
+	}
+	if s, ok := t.StrVal(); ok {
+		return s
+	}
+	if t.Op != term.Concat {
+		return ""
+	}
+	var b strings.Builder
+	for _, a := range t.Args {
+		if s, ok := a.StrVal(); ok {
+			b.WriteString(s)
+		} else {
+			b.WriteString("…")
+		}
+	}
+	return b.String()
+}
+
+// context says with which context a command runs, and why it runs when its function ends.
+func (j *judge) context(c *command) (lockstate.Cleanup, provenance.Context) {
+	cl := lockstate.Cleanup(c.e.Cleanup)
+	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
+	for _, d := range c.done {
+		if cl == lockstate.NoCleanup && ctx.Kind != provenance.ContextUnknown && ctx.Kind != provenance.Detached && provenance.From(c.e.Ctx, d) {
+			cl, ctx.Kind, ctx.Why = lockstate.AfterDone, provenance.Cancellable, "is done here"
+		}
+	}
+	owner := c.acquired() != nil
+	if c.e.Cleanup == summary.InReturned {
+		owner = c.e.Ctx != nil && c.e.Ctx.Op != term.Opaque
+	}
+	if ctx.Kind == provenance.FromCaller && cl != lockstate.NoCleanup && owner {
+		ctx.Kind = provenance.Cancellable
+	}
+	if ctx.Kind == provenance.Cancellable && cl != lockstate.AfterDone && c.alive() {
+		ctx.Kind = provenance.ContextUnknown
+	}
+	return cl, ctx
+}
+
+// answer says what becomes of the answer to an acquire or to a release that compares.
+func answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
+	if op == lockstate.LeaseRenew || c.act == release || c.act == set || c.e.Made == nil {
+		return lockstate.AnswerUnknown
+	}
+	if c.script != nil && !c.script.Answer.Tells() {
+		return lockstate.AnswerUnknown
+	}
+	site, run := sent(c.e), c.fn.Run
+	reads := func(t *term.Term) bool {
+		return answers(t, site) || c.e.Cmd.ByError && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
+	}
+	whole := func(t *term.Term) bool { return t.Has(func(x *term.Term) bool { return isSent(x, site) && x == t }) }
+	read := false
+	for _, t := range run.Consumed {
+		if whole(t) {
+			return lockstate.AnswerUnknown
+		}
+		read = read || reads(t)
+	}
+	if read {
+		if c.e.Dropped && c.e.Inner != nil {
+			return lockstate.AnswerUnread // the helper's word for it is not heeded
+		}
+		return lockstate.AnswerRead
+	}
+	for _, p := range run.Paths {
+		for _, r := range p.Results {
+			if reads(r) || whole(r) {
+				return lockstate.AnswerReturned
+			}
+		}
+		for _, st := range p.Stores {
+			if st.Loc.Root().Op != term.Cell && (reads(st.Val) || whole(st.Val)) {
+				return lockstate.AnswerReturned
+			}
+		}
+	}
+	if run.Truncated || c.later {
+		return lockstate.AnswerUnknown
+	}
+	return lockstate.AnswerUnread
+}
+
+// conclude leaves what was found on the effects, for callers in other functions and packages.
+func (j *judge) conclude() {
+	for _, f := range j.order {
+		n := summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind), Answer: uint8(f.Answer),
+			Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts}
+		for _, e := range j.effects[f] {
+			e.Judged = append(e.Judged, n)
+		}
+	}
+}
