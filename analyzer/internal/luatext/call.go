@@ -248,7 +248,7 @@ func typeOf(v value) value {
 		switch {
 		case v.number:
 			return str("number")
-		case v.operand.Kind == Key, len(v.deps) == 1 && v.deps[0].kind == whole && v.present:
+		case v.operand.Kind == Key, v.isText:
 			return str("string")
 		}
 		return derivedString("type("+v.form()+")", v)
@@ -282,7 +282,7 @@ func (r *run) insert(s *state, args []value) {
 		return
 	}
 	t := s.heap[args[0].table]
-	if len(args) == 2 {
+	if len(args) == 2 && len(t.list) < maxList {
 		t.list = append(t.list[:len(t.list):len(t.list)], args[1])
 	} else {
 		t.open = true

@@ -206,7 +206,7 @@ func (c *invocation) value(s *state, k Operand, next func(*state, value)) {
 			next(s, toString(*own))
 			return
 		}
-		v := value{kind: symbolValue, present: true, deps: []dep{{k, whole}}}
+		v := value{kind: symbolValue, isText: true, present: true, deps: []dep{{k, whole}}}
 		v.text = "GET(" + k.Text + ")@" + strconv.Itoa(s.keys[k.Text].writes+s.keys[anyKey].writes)
 		next(s, v)
 	})

@@ -107,7 +107,7 @@ func never(a, b value) bool {
 	case nilValue:
 		return a.present
 	case boolValue: // keys and arguments are strings
-		return a.operand.Kind != None || a.number || len(a.deps) == 1 && a.deps[0].kind == whole
+		return a.operand.Kind != None || a.number || a.isText
 	case stringValue, numberValue:
 		return false // tonumber and tostring are not told apart
 	}

@@ -69,6 +69,8 @@ type Act struct {
 	// Unit is what TTL counts: a second or a millisecond; 0 when it is a point in time or unknown.
 	Unit time.Duration
 
+	Over bool // SET XX: only where the key exists, so that it is no acquire
+
 	Guard Guard
 	// Compared: it runs only where the value of this very key was found equal to With.
 	Compared bool
@@ -122,15 +124,21 @@ func (s *Script) Renews() bool {
 }
 
 // BlindDeletes reports that the script deletes a key though nothing said whose it is.
-func (s *Script) BlindDeletes() bool { return s.Known && s.blind(Delete) }
+func (s *Script) BlindDeletes() bool {
+	return s.Known && s.blind(func(a *Act) bool { return a.Op == Delete })
+}
 
 // BlindExpires reports that the script renews a key though nothing said whose it is. An expiry
-// that completes a write of the same script is none.
-func (s *Script) BlindExpires() bool { return s.Known && s.blind(Expire) }
+// that completes a write of the same script is none; SET XX with an expiry is one.
+func (s *Script) BlindExpires() bool {
+	return s.Known && s.blind(func(a *Act) bool { return a.Op == Expire || a.Over && a.TTL.Kind != None })
+}
 
 // BlindSets reports that the script overwrites a key though nothing said that it is free or whose
 // it is.
-func (s *Script) BlindSets() bool { return s.Known && s.blind(Set) }
+func (s *Script) BlindSets() bool {
+	return s.Known && s.blind(func(a *Act) bool { return a.Op == Set && !a.Over })
+}
 
 // Acquires reports that the script writes a key only when it is free: SET NX, or a write where the
 // key was found not to exist.
@@ -190,9 +198,9 @@ func (s *Script) compared(op Op) bool {
 }
 
 // blind: a key that goes along with a compared one (its queue, its fencing counter) is not blind.
-func (s *Script) blind(op Op) bool {
+func (s *Script) blind(is func(*Act) bool) bool {
 	for _, a := range s.Acts {
-		if a.Op != op || a.Key.Kind == Unknown {
+		if !is(&a) || a.Key.Kind == Unknown {
 			continue
 		}
 		if a.Guard == Unguarded || a.Guard == OtherKey && !s.comparedAny() {

@@ -35,7 +35,7 @@ func replyOf(s *state, v value) Reply {
 			return Reply{Kind: IntegerReply, Any: true, Text: positive}
 		case v.number:
 			return Reply{Kind: IntegerReply, Any: true}
-		case v.operand.Kind == Key, v.present && len(v.deps) == 1 && v.deps[0].kind == whole:
+		case v.operand.Kind == Key, v.isText:
 			return Reply{Kind: StringReply, Any: true}
 		}
 	}

@@ -105,6 +105,12 @@ func (o *oracle) run(h [2]string) {
 		text = "local server = redis\n" + text // the server of this test knows but the old name
 	}
 	got, err := o.rdb.Eval(ctx, text, keys, mine, ttl).Result()
+	if o.sample.store == "newer" {
+		if err == nil || !strings.Contains(err.Error(), "Unknown Redis command") && !strings.Contains(err.Error(), "syntax error") {
+			t.Errorf("this server is said not to have the command or option, but answers %v, %v", got, err)
+		}
+		return
+	}
 	out := outcome{holders: h}
 	worked := false
 	for i, k := range keys {
@@ -224,6 +230,9 @@ func fits(r luatext.Reply, got any, err error) bool {
 
 // verdicts holds the whole of the runs against what rules ask.
 func (o *oracle) verdicts(counts map[string]int) {
+	if len(o.runs) == 0 {
+		return
+	}
 	s := o.script
 	ours, others, free := o.runs[0], o.runs[1], o.runs[len(o.runs)-1]
 	expect := func(what string, says, seen bool) {
@@ -239,7 +248,7 @@ func (o *oracle) verdicts(counts map[string]int) {
 	expect("renews", s.Renews() && !s.Releases() && !s.Acquires(), lock(ours).renewed && untouched(others))
 	expect("renews", s.Renews() && s.Acquires(), (lock(ours).renewed || lock(ours).written) && untouched(others))
 	expect("blind delete", s.BlindDeletes(), o.foreign(func(c change) bool { return c.gone }))
-	expect("blind expire", s.BlindExpires(), o.foreign(func(c change) bool { return c.renewed }))
+	expect("blind expire", s.BlindExpires(), o.foreign(func(c change) bool { return c.renewed || c.written }))
 	expect("blind set", s.BlindSets(), o.foreign(func(c change) bool { return c.written }))
 	expect("acquires", s.Acquires(), lock(free).fresh)
 	if s.Acquires() && s.AcquireExpires() != lock(free).expires {

@@ -64,7 +64,7 @@ func (c *invocation) set() {
 		return
 	}
 	a := c.act(Set, k)
-	a.Value = v.as()
+	a.Value, a.Over = v.as(), o.xx
 	if o.ttl != nil {
 		a.TTL, a.Unit = o.ttl.as(), o.unit
 	}

@@ -147,8 +147,13 @@ func (r *run) put(s *state, obj, key, v value) {
 	}
 }
 
+// maxList bounds what copying lists costs.
+const maxList = 200
+
 func (t table) with(key, v value) table {
 	switch {
+	case len(t.list) >= maxList:
+		t.open = true
 	case key.kind == stringValue:
 		fields := map[string]value{key.text: v}
 		for k, old := range t.fields {

@@ -40,6 +40,7 @@ type value struct {
 	present  bool    // neither nil nor false
 	number   bool    // a number
 	positive bool    // a number above 0
+	isText   bool    // a string
 	loose    bool    // changed by a loop, so that comparing it says something unknown
 	spread   bool    // any number of values in an argument list
 
@@ -116,7 +117,7 @@ func derivedNumber(text string, vs ...value) value {
 
 func derivedString(text string, vs ...value) value {
 	v := derive(text, vs...)
-	v.present = true
+	v.isText, v.present = true, true
 	return v
 }
 

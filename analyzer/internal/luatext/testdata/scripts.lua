@@ -701,16 +701,24 @@ return redis.call("RENAME", KEYS[1], KEYS[2])
 table.sort(KEYS, function(a, b) return a < b end)
 return redis.call("DEL", KEYS[1])
 --- newer: DELIFEQ
+--> releases, tells, done integer 1, not integer 0
+-->   DELIFEQ KEYS[1]: compared with ARGV[1]
 --@ newer
 return redis.call("DELIFEQ", KEYS[1], ARGV[1])
 --- newer: DELEX with IFEQ
+--> releases, tells, done integer 1, not integer 0
+-->   DELEX KEYS[1]: compared with ARGV[1]
 --@ newer
 return redis.call("DELEX", KEYS[1], "IFEQ", ARGV[1])
 --- newer: SET with IFEQ
+--> renews, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: compared with ARGV[1]
 --@ newer
 if redis.call("SET", KEYS[1], ARGV[1], "IFEQ", ARGV[1], "PX", ARGV[2]) then return 1 end
 return 0
 --- release in a function that returns early
+--> releases, tells, done integer 1, not integer -1 or integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 local function release(key, token)
   local v = redis.call("GET", key)
   if not v then return -1 end
@@ -720,22 +728,32 @@ local function release(key, token)
 end
 return release(KEYS[1], ARGV[1])
 --- release in a function that sees the outer variables
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 local key, n = KEYS[1], 0
 local function drop() n = redis.call("DEL", key) end
 if redis.call("GET", key) == ARGV[1] then drop() end
 return n
 --- release with assert
+--> releases, tells, done integer 1, not error
+-->   DEL KEYS[1]: compared with ARGV[1]
 assert(redis.call("GET", KEYS[1]) == ARGV[1], "not the holder")
 return redis.call("DEL", KEYS[1])
 --- release with error
+--> releases, tells, done string OK, not error
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then error("not the holder") end
 redis.call("DEL", KEYS[1])
 return "OK"
 --- release with a table that errs
+--> releases, tells, done status done, not error
+-->   DEL KEYS[1]: compared with ARGV[1]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return {err = "not the holder"} end
 redis.call("DEL", KEYS[1])
 return {ok = "done"}
 --- release in nested conditions
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 local v = redis.call("GET", KEYS[1])
 if v then
   if v == ARGV[1] then
@@ -747,12 +765,16 @@ if v then
 end
 return 0
 --- release by the token of a made string
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ?"lock:"..ARGV[1] or ARGV[1]
 local token = "lock:" .. ARGV[1]
 if redis.call("GET", KEYS[1]) == token or redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
 return 0
 --- release with commented code and semicolons
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 --[[ redis.call("DEL", KEYS[1]) ]]
 local v = redis.call("GET", KEYS[1]); -- who has it
 if (v == ARGV[1]) then
@@ -760,76 +782,114 @@ if (v == ARGV[1]) then
 end;
 return 0;
 --- release with repeat
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 repeat
   if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
   redis.call("DEL", KEYS[1])
 until true
 return 1
 --- release of the first key of a list in a table
+--> releases, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
 local held = {lock = KEYS[1], token = ARGV[1]}
 if redis.call("GET", held.lock) == held.token then return redis.call("DEL", held.lock) end
 return 0
 --- release of exactly two keys in a loop
+--> releases, several, tells, done integer 2, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
+-->   DEL KEYS[2]: compared with ARGV[1]
 for i = 1, 2 do
   if redis.call("GET", KEYS[i]) ~= ARGV[1] then return 0 end
 end
 return redis.call("DEL", KEYS[1], KEYS[2])
 --- release and renewal by an argument
+--> releases, renews, tells, done integer 1, not integer 0
+-->   DEL KEYS[1]: compared with ARGV[1]
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: compared with ARGV[1]
 local v = redis.call("GET", KEYS[1])
 if v ~= ARGV[1] then return 0 end
-if ARGV[2] == "0" then return redis.call("DEL", KEYS[1]) end
+if ARGV[2] == "5000" then return redis.call("DEL", KEYS[1]) end
 return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 --- acquire with the unit as an argument
+--> acquires, tells, done status OK, not nil
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 local unit = "PX"
 return redis.call("SET", KEYS[1], ARGV[1], "NX", unit, ARGV[2])
 --- acquire with GET
+--> acquires, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
 local old = redis.call("SET", KEYS[1], ARGV[1], "NX", "GET", "PX", ARGV[2])
 if old == false then return 1 end
 return 0
 --- acquire by HSETNX
+--> acquires, tells, done integer 1, not integer 0
+-->   HSETNX KEYS[1] "owner" ARGV[1]: absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
 --@ hash owner
 if redis.call("HSETNX", KEYS[1], "owner", ARGV[1]) == 0 then return 0 end
 redis.call("PEXPIRE", KEYS[1], ARGV[2])
 return 1
 --- acquire that enters again by its token
+--> acquires, tells, done integer 1, not integer 0
+-->   SETNX KEYS[1] ARGV[1]: absent
+-->   PEXPIRE KEYS[1] ARGV[2] 1ms: own
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 or redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("PEXPIRE", KEYS[1], ARGV[2])
   return 1
 end
 return 0
 --- acquire whose expiry is taken away
+--> acquires, without expiry, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: absent
+-->   PERSIST KEYS[1]: own
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   redis.call("PERSIST", KEYS[1])
   return 1
 end
 return 0
 --- acquire with a default expiry
+--> acquires, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ?ARGV[3] or 30000 or 30000 1ms: absent
 local ms = tonumber(ARGV[3]) or 30000
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ms) then return 1 else return 0 end
 --- wrong: GETSET overwrites
+--> blind set, done integer 0 or integer 1, not never
+-->   GETSET KEYS[1] ARGV[1]: blind
 local old = redis.call("GETSET", KEYS[1], ARGV[1])
 if old == ARGV[1] or not old then return 1 end
 return 0
 --- wrong: SET XX renews whoever holds it
+--> blind expire, tells, done integer 1, not integer 0
+-->   SET KEYS[1] ARGV[1] ARGV[2] 1ms: blind
 if redis.call("SET", KEYS[1], ARGV[1], "XX", "PX", ARGV[2]) then return 1 end
 return 0
 --- wrong: compares nil with what is false
+--> blind delete, done integer 1, not integer 1
+-->   DEL KEYS[1]: blind or absent
 local v = redis.call("GET", KEYS[1])
 if v == nil then return 0 end
 redis.call("DEL", KEYS[1])
 return 1
 --- wrong: releases where nobody else can see a token
+--> blind delete, several, done integer, not integer
+-->   DEL KEYS[*]: blind
 local n = 0
 for _, k in ipairs(KEYS) do n = n + redis.call("DEL", k) end
 return n
 --- wrong: GETEX renews before the comparison
+--> blind expire, done integer 0 or integer 1, not integer 0
+-->   GETEX KEYS[1] ARGV[2] 1ms: blind
 if redis.call("GETEX", KEYS[1], "PX", ARGV[2]) == ARGV[1] then return 1 end
 return 0
 --- not understood: a library of functions
+--> unknown: the function redis.register_function
 redis.register_function("release", function(keys, args) return redis.call("DEL", keys[1]) end)
 --- not understood: everything is deleted
+--> unknown: the command FLUSHDB
 redis.call("FLUSHDB")
 return 1
 --- not understood: KEYS is changed
+--> unknown: an assignment into KEYS
 KEYS[1] = ARGV[1]
 return redis.call("DEL", KEYS[1])
