@@ -55,6 +55,15 @@ var prefixes = map[string]bool{
 	"github.com/ngrok/sqlmw":                 false,
 	"github.com/redis/go-redis":              false,
 	"github.com/go-redis/redis":              false,
+	"github.com/gomodule/redigo":             false,
+	"github.com/garyburd/redigo":             false,
+	"github.com/redis/rueidis":               false,
+	"github.com/rueian/rueidis":              false,
+	"github.com/bsm/redislock":               false,
+	"github.com/go-redsync/redsync":          false,
+	"gopkg.in/redsync":                       false,
+	"go.etcd.io/etcd":                        false,
+	"github.com/coreos/etcd":                 false,
 	"github.com/luna-duclos/instrumentedsql": false,
 }
 
