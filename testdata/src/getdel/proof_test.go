@@ -167,6 +167,26 @@ func TestEachFreesItsOwnLock(t *testing.T) {
 	}
 }
 
+// A script's number is 0 with no error when the token differs. Only one that returns nothing gives
+// redis.Nil.
+func TestAScriptThatDeletesNothingAnswersZeroAndNoError(t *testing.T) {
+	s := proof.Redis(t)
+	client, ctx := s.V9(s.Addr), t.Context()
+	s.MustTake("lock", "other")
+	for name, script := range map[string]string{"usual": release, "with locals": releaseLocals, "in a file": releaseFile} {
+		if n, err := client.Eval(ctx, script, []string{"lock"}, "ours").Result(); n != int64(0) || err != nil {
+			t.Errorf("the script %s answers %v, %v; want 0 and no error", name, n, err)
+		}
+	}
+	const silent = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end`
+	if n, err := client.Eval(ctx, silent, []string{"lock"}, "ours").Result(); n != nil || err != redisv9.Nil {
+		t.Errorf("a script without another branch answers %v, %v; want redis.Nil", n, err)
+	}
+	if holder := s.Holder("lock"); holder != "other" {
+		t.Errorf("the lock is %q", holder)
+	}
+}
+
 func TestACodeWorksOnce(t *testing.T) {
 	s := proof.Redis(t)
 	client := s.V9(s.Addr)

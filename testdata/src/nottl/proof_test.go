@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,6 +217,28 @@ func TestGoodLeavesAKeyThatRunsOut(t *testing.T) {
 				t.Fatalf("the next process ends with %v, want the issue sent", err)
 			}
 		})
+	}
+}
+
+// What go-redis sends, as the rule's page says.
+func TestSetNXWithoutATimeSendsNone(t *testing.T) {
+	s := proof.Redis(t)
+	gate := s.Before("no such command", func() {})
+	client := s.V9(gate.Addr)
+	for i, ttl := range []time.Duration{0, redisv9.KeepTTL, 1500 * time.Millisecond} {
+		if got, err := client.SetNX(t.Context(), fmt.Sprint("key", i), "a", ttl).Result(); err != nil || !got {
+			t.Fatalf("SetNX with %d answers %v, %v", ttl, got, err)
+		}
+	}
+	sent := slices.DeleteFunc(gate.Sent(), func(c string) bool { return !strings.HasPrefix(c, "set ") })
+	want := []string{"set key0 a nx", "set key1 a keepttl nx", "set key2 a px 1500 nx"}
+	if !slices.Equal(sent, want) {
+		t.Errorf("go-redis sends %q, want %q", sent, want)
+	}
+	for _, key := range []string{"key0", "key1"} {
+		if ttl := s.TTL(key); ttl != noExpiry {
+			t.Errorf("%s lives for %v, want no expiry", key, ttl)
+		}
 	}
 }
 
