@@ -24,6 +24,8 @@ func (j *judge) lock(c *command) bool {
 
 // judge looks at one command on one path.
 func (j *judge) judge(c *command) {
+	j.slots(c)
+	j.made(c)
 	if !j.lock(c) && c.act != compareRelease && c.act != compareRenew {
 		return
 	}
@@ -149,7 +151,7 @@ func (j *judge) release(c *command) {
 	if c.e.Cmd.Atomic || c.watched() {
 		return
 	}
-	if a := c.acquired(); a != nil && !c.later && a.granted(c.facts) == no {
+	if a := c.acquired(); a != nil && !c.later && a.granted(c.facts) == no && !c.guarded() {
 		f.Verdicts |= lockstate.NotHeld
 	}
 	_, compared := c.looked()
@@ -163,6 +165,13 @@ func (j *judge) release(c *command) {
 	}):
 		f.Verdicts |= lockstate.BlindDelete
 	}
+}
+
+// guarded reports whether the path depends on what an object remembers, which may be that it has the lock.
+func (c *command) guarded() bool {
+	return slices.ContainsFunc(c.facts, func(f summary.Fact) bool {
+		return f.Cond.Op == term.Load && f.Cond.Args[0].Op == term.FieldPtr && f.Val
+	})
 }
 
 // watched reports whether WATCH went before on the same connection.
@@ -270,7 +279,7 @@ func (j *judge) context(c *command) (lockstate.Cleanup, provenance.Context) {
 			cl, ctx.Kind, ctx.Why = lockstate.AfterDone, provenance.Cancellable, "is done here"
 		}
 	}
-	owner := c.acquired() != nil
+	owner := slices.ContainsFunc(c.before, func(b *command) bool { return b.act == acquire })
 	if c.e.Cleanup == summary.InReturned {
 		owner = c.e.Ctx != nil && c.e.Ctx.Op != term.Opaque
 	}
@@ -297,6 +306,11 @@ func answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 	}
 	whole := func(t *term.Term) bool { return t.Has(func(x *term.Term) bool { return isSent(x, site) && x == t }) }
 	read := false
+	for _, p := range run.Paths { // an error is looked at when a path depends on it
+		for _, f := range p.Facts {
+			read = read || c.e.Cmd.ByError && failure(f.Cond, site) || answers(f.Cond, site)
+		}
+	}
 	for _, t := range run.Consumed {
 		if whole(t) {
 			return lockstate.AnswerUnknown
@@ -321,7 +335,7 @@ func answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 			}
 		}
 	}
-	if run.Truncated || c.later {
+	if run.Truncated {
 		return lockstate.AnswerUnknown
 	}
 	return lockstate.AnswerUnread

@@ -42,6 +42,9 @@ func (w *world) setGlobals() {
 	clear(w.summaries)
 	w.embedded()
 	for name, t := range w.globals { // what was made of an embedded file, or of a variable declared later
+		if t == nil {
+			continue
+		}
 		w.globals[name] = t.Map(func(n *term.Term) *term.Term {
 			if n.Op == term.Load && n.Args[0].Op == term.Global {
 				if v := w.globals[n.Args[0].Str]; v != nil {

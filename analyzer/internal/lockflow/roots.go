@@ -206,7 +206,35 @@ func (w *world) export() {
 		}
 		w.pass.ExportObjectFact(obj, facts[obj])
 	}
+	w.exportInterfaces(locking)
 	w.exportGlobals()
+}
+
+// exportInterfaces notes, on the methods of the package's interfaces, that a type with locks is behind them:
+// who calls them matters, even if somebody else makes the value.
+func (w *world) exportInterfaces(locking map[*types.TypeName]bool) {
+	scope := w.pass.Pkg.Scope()
+	for _, name := range scope.Names() {
+		tn, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok || !tn.Exported() || tn.IsAlias() {
+			continue
+		}
+		it, ok := tn.Type().Underlying().(*types.Interface)
+		if !ok {
+			continue
+		}
+		for impl := range locking {
+			if impl == nil || !types.Implements(types.NewPointer(impl.Type()), it) {
+				continue
+			}
+			for m := range it.ExplicitMethods() {
+				if m.Exported() {
+					w.pass.ExportObjectFact(m, &FuncFact{Summary: &summary.Summary{}, Locks: true})
+				}
+			}
+			break
+		}
+	}
 }
 
 // typeNameOf is the declared type behind t or what it points to; nil when it has none.

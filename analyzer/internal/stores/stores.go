@@ -460,6 +460,30 @@ func oneConn(cfg ssa.Value) bool {
 }
 
 // called is result i of a call.
+// listed are the values of a variadic parameter's list, which the call itself makes.
+func listed(v ssa.Value) (list []ssa.Value, ok bool) {
+	slice, ok := v.(*ssa.Slice)
+	if !ok {
+		return nil, false
+	}
+	array, ok := slice.X.(*ssa.Alloc)
+	if !ok || array.Comment != "varargs" || array.Referrers() == nil {
+		return nil, false
+	}
+	for _, r := range *array.Referrers() {
+		at, ok := r.(*ssa.IndexAddr)
+		if !ok || at.Referrers() == nil {
+			continue
+		}
+		for _, r := range *at.Referrers() {
+			if st, ok := r.(*ssa.Store); ok && st.Addr == ssa.Value(at) {
+				list = append(list, st.Val)
+			}
+		}
+	}
+	return list, true
+}
+
 func (ix *Index) called(c *ssa.Call, i, depth int, typ string) *term.Term {
 	opaque := term.Unknown("call", typ)
 	fn := c.Call.StaticCallee()
@@ -488,6 +512,12 @@ func (ix *Index) called(c *ssa.Call, i, depth int, typ string) *term.Term {
 	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil {
 		var args []*term.Term
 		for _, a := range c.Call.Args {
+			if list, ok := listed(a); ok {
+				for _, v := range list {
+					args = append(args, ix.trace(v, depth+2))
+				}
+				continue
+			}
 			args = append(args, ix.trace(a, depth+2))
 		}
 		call := term.New(term.Call, obj.FullName(), "init", typ, args...)

@@ -78,7 +78,7 @@ func (x *exec) command(s *state, c *call, m *client.Command, obj *types.Func) []
 // reply reads an answer.
 func (x *exec) reply(s *state, o *commandCall) {
 	from := o.recv
-	for from.Op == term.As {
+	for from.Op == term.As || from.Op == term.FieldPtr && from.Str == "baseCmd" {
 		from = from.Args[0]
 	}
 	r := x.signature(o.call).Results()
@@ -129,7 +129,7 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 		if conn := o.at(o.m.Conn); conn != nil {
 			handle = conn
 		}
-		parseCommand(cmd, e, x.statementArgs(s, o.list, o.m.Args))
+		parseCommand(cmd, e, x.words(s, o.list[min(max(o.m.Args, 0), len(o.list)):]))
 	default:
 		x.plainCommand(s, o, cmd)
 	}
@@ -234,6 +234,23 @@ func (x *exec) plainCommand(s *state, o *commandCall, cmd *summary.Cmd) {
 			cmd.Op = client.OtherCommand
 		}
 	}
+}
+
+// words are a command's words. Of a list that depends on a condition, the longest.
+func (x *exec) words(s *state, args []*term.Term) []*term.Term {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a.Op != term.Phi {
+			continue
+		}
+		longest := -1
+		for _, alt := range a.Args {
+			if elems, known := elementsOf(s, alt); known && len(elems) > longest {
+				longest, args[i] = len(elems), alt
+			}
+		}
+	}
+	return x.statementArgs(s, args, 0)
 }
 
 // doCommands are the commands that are understood when they are sent as words.

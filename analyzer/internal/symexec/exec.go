@@ -80,6 +80,8 @@ type exec struct {
 	rpo   map[*ssa.BasicBlock]int
 	wait  map[*ssa.BasicBlock][]*state
 	steps int
+	// endless: the function never returns, and what it does is what its loop does.
+	endless bool
 	// nested counts function values that are being followed inside one another.
 	nested int
 	run    *Run
@@ -96,6 +98,7 @@ func Follow(w World, fn *ssa.Function) *Run {
 		return x.run
 	}
 	x.order()
+	x.endless = x.returnless()
 	s := newState()
 	for i, p := range fn.Params {
 		typ := typeName(p.Type())
@@ -121,6 +124,9 @@ func Follow(w World, fn *ssa.Function) *Run {
 		for _, s := range states {
 			if s.visits[b]++; s.visits[b] <= maxVisits {
 				x.block(s, b, 0)
+			} else if x.endless {
+				s.exits = true // it does the same again and again, and never returns
+				x.end(s, nil)
 			}
 		}
 		if x.steps > maxSteps {
@@ -132,6 +138,17 @@ func Follow(w World, fn *ssa.Function) *Run {
 		x.run.Paths = append(x.run.Paths, x.path(s))
 	}
 	return x.run
+}
+
+// returnless reports whether the function has no way out.
+func (x *exec) returnless() bool {
+	for b := range x.rpo {
+		switch b.Instrs[len(b.Instrs)-1].(type) {
+		case *ssa.Return, *ssa.Panic:
+			return false
+		}
+	}
+	return true
 }
 
 // order numbers the blocks in reverse postorder, so that paths meet before they go on.
