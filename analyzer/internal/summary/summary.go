@@ -118,7 +118,22 @@ type Cmd struct {
 	Atomic bool
 	// Group is the handle of the MULTI or pipeline that it goes out with, nil for one by itself.
 	Group *term.Term
+
+	// Of lock libraries:
+	Library string // import path, "" for a client
+	System  string // "Redis", "etcd"
+	Heed    Heed
+	Tends   bool // somebody has to watch for the loss of the lock
 }
+
+// Heed says what the call of a lock library does with its answer.
+type Heed uint8
+
+const (
+	HeedUnknown Heed = iota
+	Heeded           // looked at, or handed on
+	Unheeded
+)
 
 // Alt is one way through a function that runs later.
 type Alt struct {

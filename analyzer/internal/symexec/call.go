@@ -76,6 +76,9 @@ func (x *exec) static(s *state, c *call, fn *ssa.Function) []*state {
 		if m := client.CommandOf(obj); m != nil {
 			return x.command(s, c, m, obj)
 		}
+		if m := client.LeaseOf(obj); m != nil {
+			return x.lease(s, c, m, obj)
+		}
 		if outs := x.known(s, c, obj); outs != nil {
 			return outs
 		}
@@ -124,6 +127,9 @@ func (x *exec) invoke(s *state, c *call) []*state {
 	if m := cmp.Or(client.CommandOf(c.common.Method), client.CommandShape(name, c.common.Signature())); m != nil {
 		return x.command(s, c, m, c.common.Method)
 	}
+	if m := client.LeaseOf(c.common.Method); m != nil {
+		return x.lease(s, c, m, c.common.Method)
+	}
 	if outs := x.known(s, c, c.common.Method); outs != nil {
 		return outs
 	}
@@ -151,6 +157,9 @@ func (x *exec) method(s *state, c *call, fn *types.Func) []*state {
 	}
 	if m := client.CommandOf(fn); m != nil {
 		return x.command(s, c, m, fn)
+	}
+	if m := client.LeaseOf(fn); m != nil {
+		return x.lease(s, c, m, fn)
 	}
 	if f := x.w.Func(fn); f != nil && len(f.Blocks) > 0 {
 		if sum := x.w.Summary(f); sum != nil {
@@ -186,6 +195,9 @@ func (x *exec) dynamic(s *state, c *call, fn *term.Term, args []*term.Term) []*s
 		d := *c
 		d.args = append([]*term.Term{fn.Args[0]}, args...)
 		return x.row(s, &d, m, obj)
+	}
+	if outs := x.leaseValue(s, c, fn, args); outs != nil {
+		return outs
 	}
 	sum, all, frees := x.target(fn, args)
 	if sum != nil {
