@@ -8,6 +8,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
@@ -44,7 +45,7 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	if client.Library(client.Path(pkg.Path())) {
 		return Closed
 	}
-	if redis(pkg) && leases(files) {
+	if library(pkg) || redis(pkg) && leases(files) {
 		return Leases
 	}
 	if calls(pkg, info, known) {
@@ -108,6 +109,11 @@ func mentions(files []*ast.File) bool {
 		}
 	}
 	return false
+}
+
+// library reports whether the package uses a lock library.
+func library(pkg *types.Package) bool {
+	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return client.LeasePath(p.Path()) })
 }
 
 func redis(pkg *types.Package) bool {

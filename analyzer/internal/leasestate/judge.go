@@ -24,6 +24,10 @@ func (j *judge) lock(c *command) bool {
 
 // judge looks at one command on one path.
 func (j *judge) judge(c *command) {
+	if c.act > other {
+		j.library(c)
+		return
+	}
 	j.slots(c)
 	j.made(c)
 	if !j.lock(c) && c.act != compareRelease && c.act != compareRenew {
@@ -279,7 +283,7 @@ func (j *judge) context(c *command) (lockstate.Cleanup, provenance.Context) {
 			cl, ctx.Kind, ctx.Why = lockstate.AfterDone, provenance.Cancellable, "is done here"
 		}
 	}
-	owner := slices.ContainsFunc(c.before, func(b *command) bool { return b.act == acquire })
+	owner := slices.ContainsFunc(c.before, func(b *command) bool { return b.act == acquire || b.act == libTake })
 	if c.e.Cleanup == summary.InReturned {
 		owner = c.e.Ctx != nil && c.e.Ctx.Op != term.Opaque
 	}

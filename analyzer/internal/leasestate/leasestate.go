@@ -24,6 +24,8 @@ type Function struct {
 	// Exported: others than the functions that were followed may call it.
 	Exported bool
 	Run      *symexec.Run
+	// Guarded: it takes a lock of the process, a sync.Mutex.
+	Guarded bool
 }
 
 // act is what a command does to a lock, if its key is one.
@@ -85,6 +87,7 @@ func Judge(r *provenance.Reader, fns []*Function) []*lockstate.Finding {
 	for _, c := range j.commands {
 		j.judge(c)
 	}
+	j.twinMethods()
 	j.conclude()
 	return j.order
 }
@@ -124,6 +127,9 @@ func (j *judge) replay(fn *Function, p *symexec.Path, effects []*summary.Effect,
 
 // read gives what an effect does to each of its keys.
 func (j *judge) read(e *summary.Effect) []*command {
+	if a, ok := libraryActs[e.Cmd.Op]; ok {
+		return []*command{{e: e, act: a}}
+	}
 	var out []*command
 	add := func(a act, key *term.Term, s *luatext.Script) {
 		out = append(out, &command{e: e, key: key, act: a, script: s})

@@ -125,7 +125,7 @@ func events(pass *analysis.Pass) []*Event {
 
 // function is a followed function as leasestate wants it.
 func function(fn *ssa.Function, run *symexec.Run) *leasestate.Function {
-	f := &leasestate.Function{Name: fn.Name(), Pkg: fn.Pkg.Pkg.Path(), Exported: token.IsExported(fn.Name()), Run: run}
+	f := &leasestate.Function{Name: fn.Name(), Pkg: fn.Pkg.Pkg.Path(), Exported: token.IsExported(fn.Name()), Run: run, Guarded: guarded(fn)}
 	if recv := fn.Signature.Recv(); recv != nil {
 		f.Recv = client.TypeName(recv.Type())
 	}

@@ -171,6 +171,7 @@ func (b *builder) syntax(e *Event, f *lockstate.Finding) {
 		m = client.Shape(fn.Name(), fn.Signature())
 	}
 	if m == nil {
+		leaseSyntax(e, fn)
 		return
 	}
 	at := func(i int) ast.Expr {

@@ -98,7 +98,7 @@ func (w *world) mentions(fn *ssa.Function, places map[string]bool) bool {
 			if fa, ok := in.(*ssa.FieldAddr); ok && places[stores.Place(fa)] {
 				return true
 			}
-			if c, ok := in.(ssa.CallInstruction); ok && commands(c.Common()) {
+			if c, ok := in.(ssa.CallInstruction); ok && (commands(c.Common()) || leases(c.Common())) {
 				return true
 			}
 		}

@@ -123,6 +123,7 @@ type Cmd struct {
 	Library string // import path, "" for a client
 	System  string // "Redis", "etcd"
 	Heed    Heed
+	Tells   bool // an answer that is not heeded is a mistake
 	Tends   bool // somebody has to watch for the loss of the lock
 }
 

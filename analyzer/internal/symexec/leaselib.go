@@ -60,7 +60,7 @@ func (x *exec) lease(s *state, c *call, m *client.Lease, obj *types.Func) []*sta
 	}
 	sent := term.New(term.Sent, "", c.site, "")
 	e := &summary.Effect{Op: summary.Command, Site: c.site, Steps: x.step(c), Ctx: o.ctx, Handle: subject, Made: sent,
-		Cmd: &summary.Cmd{Name: m.Name, Op: m.Op, Library: m.Library.Path, System: m.Library.System, Heed: heed(c, x.signature(c), m), Tends: m.Tends}}
+		Cmd: &summary.Cmd{Name: m.Name, Op: m.Op, Library: m.Library.Path, System: m.Library.System, Heed: heed(c, x.signature(c), m), Tells: m.Tells, Tends: m.Tends}}
 	var given *term.Term
 	switch {
 	case m.Key != client.NoArg && o.at(m.Key) != nil:
