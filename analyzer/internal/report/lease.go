@@ -24,7 +24,7 @@ func System(e *lockflow.Event) string {
 // Later names the command that e's verdict depends on besides e itself: "EXPIRE", "the script".
 func Later(e *lockflow.Event) string {
 	if e.Other == nil || e.Other.Lease == nil {
-		return "a later command"
+		return "another command"
 	}
 	return e.Other.Lease.Command
 }
