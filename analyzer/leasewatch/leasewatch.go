@@ -38,8 +38,8 @@ var Analyzer = report.Rule{
 func message(e *lockflow.Event) string {
 	if e.Lease.System == "etcd" {
 		return fmt.Sprintf("nobody watches for the loss of the lease of %s: the work goes on when another session has the lock; end it when the session's Done is closed",
-			e.Lease.Command)
+			report.Command(e))
 	}
 	return fmt.Sprintf("nobody watches for the loss of the lease of %s: the work goes on when another has the lock; look at Until or at what Extend says, or use a redislock.Locker",
-		e.Lease.Command)
+		report.Command(e))
 }

@@ -42,10 +42,10 @@ func holds(e *lockflow.Event) bool {
 func message(e *lockflow.Event) string {
 	if e.Has(lockflow.NeverStopped) {
 		return fmt.Sprintf("nothing ends this goroutine, which renews the lock with %s: the lock stays taken after its holder has returned, until the process ends; end it with the work%s",
-			e.Lease.Command, cure(e))
+			report.Command(e), cure(e))
 	}
 	return fmt.Sprintf("%s renews the lock no sooner than it expires: another holder gets it between two renewals; wait a third of the TTL%s",
-		e.Lease.Command, cure(e))
+		report.Command(e), cure(e))
 }
 
 // cure is what the runtime offers, which has no locks in etcd.

@@ -56,10 +56,10 @@ func rule(faults lockflow.Verdict) *analysis.Analyzer {
 func message(e *lockflow.Event) string {
 	if e.Has(lockflow.Spins) {
 		return fmt.Sprintf("%s is tried again without a wait: while the lock is taken, this loop keeps %s as busy as it can; %s",
-			e.Lease.Command, e.Lease.System, cure(e, "wait between two tries, at random below a bound that grows,"))
+			report.Command(e), report.System(e), cure(e, "wait between two tries, at random below a bound that grows,"))
 	}
 	return fmt.Sprintf("%s is tried again after a fixed wait: waiters that came together ask together each time; %s",
-		e.Lease.Command, cure(e, "make the wait random"))
+		report.Command(e), cure(e, "make the wait random"))
 }
 
 // cure adds the lock that waits by itself to what the loop should do.
