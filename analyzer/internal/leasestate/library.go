@@ -353,7 +353,7 @@ func (j *judge) unwatched(c *command) bool {
 func (j *judge) mine(c *command, t *term.Term) bool {
 	switch r := t.Root(); {
 	case inView(t):
-		return !leaves(c.path, t) && c.fn.Run.Consumed[t.Key()] == nil
+		return c.fn.Run.Consumed[t.Key()] == nil && !slices.ContainsFunc(c.fn.Run.Paths, func(p *symexec.Path) bool { return leaves(p, t) })
 	case t == r && r.Op == term.Param:
 		return !c.fn.Exported
 	case t.Op == term.Load && t.Args[0].Op == term.FieldPtr:
