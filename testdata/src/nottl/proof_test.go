@@ -223,7 +223,7 @@ func TestGoodLeavesAKeyThatRunsOut(t *testing.T) {
 // What go-redis sends, as the rule's page says.
 func TestSetNXWithoutATimeSendsNone(t *testing.T) {
 	s := proof.Redis(t)
-	gate := s.Before("no such command", func() {})
+	gate := s.Open()
 	client := s.V9(gate.Addr)
 	for i, ttl := range []time.Duration{0, redisv9.KeepTTL, 1500 * time.Millisecond} {
 		if got, err := client.SetNX(t.Context(), fmt.Sprint("key", i), "a", ttl).Result(); err != nil || !got {

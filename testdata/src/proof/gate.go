@@ -22,17 +22,32 @@ type Gate struct {
 
 	mu    sync.Mutex
 	sent  []string
-	stop  string // the command that runs do, in lower case; "" when none does any more
+	stop  string // the command that runs do; "" when none does, or does any more
 	do    func()
 	drops bool
 	conns []net.Conn
 	ended bool
 }
 
+// Open opens a gate that lets everything through.
+func (s *Store) Open() *Gate {
+	s.tb.Helper()
+	return openGate(s.tb, s.Addr, &Gate{})
+}
+
 // Before opens a gate that runs do once, before the first command of that name goes on.
 func (s *Store) Before(command string, do func()) *Gate {
 	s.tb.Helper()
-	return openGate(s.tb, s.Addr, &Gate{stop: command, do: do})
+	g := s.Open()
+	g.Stop(command, do)
+	return g
+}
+
+// Stop has the gate run do once, before the next command of that name goes on.
+func (g *Gate) Stop(command string, do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stop, g.do = command, do
 }
 
 // InPlaceOf opens a gate that runs do once, and closes the connection of the first command of that
@@ -139,13 +154,13 @@ func (g *Gate) pass(command []string) bool {
 	if meets {
 		g.stop = ""
 	}
-	drops := meets && g.drops
+	drops, do := meets && g.drops, g.do
 	if !drops {
 		g.sent = append(g.sent, strings.Join(command, " "))
 	}
 	g.mu.Unlock()
 	if meets {
-		g.do()
+		do()
 	}
 	return !drops
 }

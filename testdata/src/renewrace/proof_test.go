@@ -120,14 +120,10 @@ var good = []program{
 func late(t *testing.T, s *proof.Store, p program) (ttl time.Duration, wentOn bool, err error) {
 	t.Helper()
 	s.Clear()
-	key, known := "", make(chan struct{})
-	gate := s.Before(p.renews, func() {
-		<-known
-		s.Overtake(key, "second")
-	})
+	key, gate := "", s.Open()
 	before := func(context.Context) error {
-		key = s.LockKey()
-		close(known)
+		key = s.LockKey() // from now on: its acquire may be a script, as its renewal is
+		gate.Stop(p.renews, func() { s.Overtake(key, "second") })
 		return nil
 	}
 	after := func(ctx context.Context) error {

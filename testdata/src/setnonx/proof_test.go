@@ -164,7 +164,7 @@ func TestGoodTakesATillThatIsFree(t *testing.T) {
 // What go-redis sends, as the rule's page shows it.
 func TestSetOfGoRedisNeverSendsNX(t *testing.T) {
 	s := proof.Redis(t)
-	gate := s.Before("no such command", func() {})
+	gate := s.Open()
 	client, ctx := s.V9(gate.Addr), t.Context()
 	if answer, err := client.Set(ctx, "till:4:lock", "a", time.Minute).Result(); answer != "OK" || err != nil {
 		t.Fatalf("Set answers %q, %v", answer, err)
