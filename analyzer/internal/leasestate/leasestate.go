@@ -70,8 +70,9 @@ type judge struct {
 	covered  map[*summary.Effect][]*command
 }
 
-// Judge looks at the commands of all functions of a package.
-func Judge(r *provenance.Reader, fns []*Function) []*lockstate.Finding {
+// Judge looks at the commands of all functions of a package. loops adds to what was found what it says of
+// the loops in which the commands stand, before callers see it, and gives the findings of its own.
+func Judge(r *provenance.Reader, fns []*Function, loops func([]*lockstate.Finding) []*lockstate.Finding) []*lockstate.Finding {
 	j := &judge{r: r, fns: fns, byEffect: map[*summary.Effect][]*command{}, scripts: map[string]*luatext.Script{},
 		keys: map[string]*evidence{}, findings: map[string]*lockstate.Finding{}, effects: map[*lockstate.Finding][]*summary.Effect{},
 		covered: map[*summary.Effect][]*command{}}
@@ -88,8 +89,9 @@ func Judge(r *provenance.Reader, fns []*Function) []*lockstate.Finding {
 		j.judge(c)
 	}
 	j.twinMethods()
+	own := loops(j.order)
 	j.conclude()
-	return j.order
+	return append(j.order, own...)
 }
 
 // walk lists the commands of a path in order; those of a function value that runs later come after what
@@ -177,7 +179,7 @@ func (j *judge) script(e *summary.Effect) *luatext.Script {
 	return s
 }
 
-// text is a script's text, "" when it is not known to be one.
+// text is a script's text, "" when it is not known to be one; what is put in at run time is a word.
 func (j *judge) text(t *term.Term) string {
 	if t == nil {
 		return ""
@@ -188,10 +190,10 @@ func (j *judge) text(t *term.Term) string {
 		}
 	}
 	texts := j.r.Texts(t)
-	if len(texts) != 1 || len(texts[0].Holes) > 0 {
+	if len(texts) != 1 {
 		return ""
 	}
-	return texts[0].SQL.String()
+	return filled(texts[0].SQL.Lits)
 }
 
 // values are what a field may hold, or t itself.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
-	"github.com/advisorylint/advisorylint/analyzer/internal/luatext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
@@ -15,7 +14,7 @@ func (j *judge) slots(c *command) {
 	if len(keys) < 2 || c.key != keys[0] || !strings.HasSuffix(c.e.Handle.Type, ".ClusterClient") {
 		return
 	}
-	if c.script != nil && (!c.script.Known || c.act == other) || c.script == nil && !j.lock(c) {
+	if c.script != nil && !c.script.Known || c.act == other && !j.textLock(keys) || c.script == nil && !j.lock(c) {
 		return
 	}
 	first, ok := slot(keys[0])
@@ -32,6 +31,16 @@ func (j *judge) slots(c *command) {
 			return
 		}
 	}
+}
+
+// textLock reports whether the text of every key says lock.
+func (j *judge) textLock(keys []*term.Term) bool {
+	for _, k := range keys {
+		if !j.textNames(k, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // slot is the part of a key that Redis Cluster hashes: the first text in braces that is not empty, or else
@@ -73,8 +82,7 @@ func (j *judge) made(c *command) {
 		if len(t.Holes) == 0 {
 			continue
 		}
-		s := luatext.Parse(filled(t.SQL.Lits))
-		if a := scriptAct(s); a == compareRelease || a == compareRenew || a == acquire || a != other && j.lock(c) {
+		if a := c.act; a == compareRelease || a == compareRenew || a == acquire || a != other && j.lock(c) {
 			j.finding(c, lockstate.LeaseScript).Verdicts |= lockstate.MadeText
 			return
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/gate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/leaseloop"
 	"github.com/advisorylint/advisorylint/analyzer/internal/leasestate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
@@ -114,7 +115,11 @@ func events(pass *analysis.Pass) []*Event {
 			followed = append(followed, function(fn, run))
 		})
 	}
-	guard(pass, "leases", func() { found = append(found, leasestate.Judge(&provenance.Reader{Fields: w.fields()}, followed)...) })
+	loops := func(leases []*lockstate.Finding) (own []*lockstate.Finding) {
+		guard(pass, "loops", func() { own = leaseloop.New(w.fns, w.Posn).Judge(leases) })
+		return own
+	}
+	guard(pass, "leases", func() { found = append(found, leasestate.Judge(&provenance.Reader{Fields: w.fields()}, followed, loops)...) })
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	b := newBuilder(pass, w)

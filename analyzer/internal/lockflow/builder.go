@@ -166,6 +166,10 @@ func (b *builder) syntax(e *Event, f *lockstate.Finding) {
 	if !ok {
 		return
 	}
+	if f.Lease != nil {
+		b.leaseSyntax(e, fn, sel)
+		return
+	}
 	m := client.Of(fn)
 	if m == nil {
 		m = client.Shape(fn.Name(), fn.Signature())
@@ -189,6 +193,23 @@ func (b *builder) syntax(e *Event, f *lockstate.Finding) {
 	}
 	if e.Send.Ctx != nil {
 		e.Context.Name = exprName(e.Send.Ctx)
+	}
+}
+
+// leaseSyntax fills in the operands of a call that sends a command.
+func (b *builder) leaseSyntax(e *Event, fn fnObject, sel *ast.SelectorExpr) {
+	args := e.Call.Args
+	e.Send = SendSyntax{Method: sel.Sel.Name, Handle: sel.X, Args: args}
+	if params := fn.Signature().Params(); params.Len() > 0 && client.TypeName(params.At(0).Type()) == "context.Context" && len(args) > 0 {
+		e.Send.Ctx, e.Send.Args = args[0], args[1:]
+		e.Context.Name = exprName(args[0])
+	}
+	if m := client.CommandOf(fn); m != nil && m.Conn >= 0 && m.Conn < len(e.Send.Args) { // a script's method
+		e.Send.Handle = e.Send.Args[m.Conn]
+		e.Handle.Name = handleName(e.Send.Handle)
+	}
+	if fn.Pkg() != nil {
+		e.Lease.Library = fn.Pkg().Path()
 	}
 }
 

@@ -135,7 +135,7 @@ func (w *world) reaches(fn *ssa.Function, names map[string]bool) bool {
 			}
 			common := c.Common()
 			if common.IsInvoke() {
-				if name := common.Method.Name(); names[name] || w.importedMethod(common.Value.Type(), name) {
+				if name := common.Method.Name(); names[name] || w.importedMethod(common.Value.Type(), name) || w.locks(common.Method) {
 					return true
 				}
 				continue
@@ -150,12 +150,17 @@ func (w *world) reaches(fn *ssa.Function, names map[string]bool) bool {
 			if w.active[callee] {
 				return true
 			}
-			if obj, ok := callee.Object().(*types.Func); ok && obj.Pkg() != w.pass.Pkg && w.Imported(obj) != nil && w.imported[obj.Origin()].Locks {
+			if obj, ok := callee.Object().(*types.Func); ok && w.locks(obj) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// locks reports whether a function of another package is known to do something with locks.
+func (w *world) locks(fn *types.Func) bool {
+	return fn.Pkg() != w.pass.Pkg && w.Imported(fn) != nil && w.imported[fn.Origin()].Locks
 }
 
 // importedMethod reports whether an interface of the program has an implementation with a fact in
@@ -206,13 +211,14 @@ func (w *world) export() {
 		}
 		w.pass.ExportObjectFact(obj, facts[obj])
 	}
-	w.exportInterfaces(locking)
+	w.exportInterfaces(facts)
 	w.exportGlobals()
 }
 
-// exportInterfaces notes, on the methods of the package's interfaces, that a type with locks is behind them:
-// who calls them matters, even if somebody else makes the value.
-func (w *world) exportInterfaces(locking map[*types.TypeName]bool) {
+// exportInterfaces gives the methods of the package's interfaces what is known of the one type with locks
+// that is behind them: who calls them matters, even if somebody else makes the value, and cannot see a
+// type that is not exported. With several types only that they matter is known.
+func (w *world) exportInterfaces(facts map[*types.Func]*FuncFact) {
 	scope := w.pass.Pkg.Scope()
 	for _, name := range scope.Names() {
 		tn, ok := scope.Lookup(name).(*types.TypeName)
@@ -220,21 +226,38 @@ func (w *world) exportInterfaces(locking map[*types.TypeName]bool) {
 			continue
 		}
 		it, ok := tn.Type().Underlying().(*types.Interface)
-		if !ok {
+		if !ok || it.NumMethods() == 0 {
 			continue
 		}
-		for impl := range locking {
-			if impl == nil || !types.Implements(types.NewPointer(impl.Type()), it) {
-				continue
+		for m := range it.ExplicitMethods() {
+			if f := behind(scope, it, m, facts); f != nil && m.Exported() {
+				w.pass.ExportObjectFact(m, f)
 			}
-			for m := range it.ExplicitMethods() {
-				if m.Exported() {
-					w.pass.ExportObjectFact(m, &FuncFact{Summary: &summary.Summary{}, Locks: true})
-				}
-			}
-			break
 		}
 	}
+}
+
+// behind is what is known of a method of an interface by the package's types that have it, nil when none of
+// them locks.
+func behind(scope *types.Scope, it *types.Interface, method *types.Func, facts map[*types.Func]*FuncFact) *FuncFact {
+	var out *FuncFact
+	for _, name := range scope.Names() {
+		tn, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok || tn.IsAlias() || types.IsInterface(tn.Type()) || !types.Implements(types.NewPointer(tn.Type()), it) {
+			continue
+		}
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(tn.Type()), true, tn.Pkg(), method.Name())
+		fn, _ := obj.(*types.Func)
+		f := facts[fn]
+		if f == nil || !f.Locks {
+			continue
+		}
+		if out != nil {
+			return &FuncFact{Summary: &summary.Summary{}, Locks: true}
+		}
+		out = f
+	}
+	return out
 }
 
 // typeNameOf is the declared type behind t or what it points to; nil when it has none.

@@ -147,6 +147,9 @@ func (x *exec) invoke(s *state, c *call) []*state {
 	if outs != nil {
 		return outs
 	}
+	if sum := x.w.Imported(c.common.Method); !sum.Silent() { // of the one type that its package knows
+		return x.apply(s, c, sum, c.args, nil)
+	}
 	return x.opaque(s, c, c.common.Method.FullName())
 }
 
