@@ -1,0 +1,331 @@
+package leaseloop
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
+	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+)
+
+// late finds the loops that wait between two renewals for as long as the lock lives, or longer, and gives
+// the calls that make them wait.
+func (p *Program) late(found []*lockstate.Finding) []*lockstate.Finding {
+	var out []*lockstate.Finding
+	told := map[*ssa.CallCommon]bool{}
+	for _, fn := range p.fns {
+		for _, l := range loops(fn) {
+			f := p.renewalIn(l)
+			if f == nil {
+				continue
+			}
+			ttls := p.lives(l, found)
+			for _, c := range p.pauses(l) {
+				if !told[c] && p.slower(c.Args[0], ttls) {
+					told[c] = true
+					out = append(out, p.newFinding(c, f, lockstate.TooSlow))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// pauses are the calls that say how long a loop waits in a round; none when one of its waits is not known.
+func (p *Program) pauses(l loop) []*ssa.CallCommon {
+	var out []*ssa.CallCommon
+	for _, b := range l.blocks {
+		for _, in := range b.Instrs {
+			switch in := in.(type) {
+			case *ssa.Call:
+				if calledName(&in.Call) == "time.Sleep" {
+					out = append(out, &in.Call)
+				}
+			case *ssa.UnOp:
+				if in.Op != token.ARROW {
+					continue
+				}
+				ts := p.timers(in.X, nil)
+				if unknown(ts) {
+					return nil
+				}
+				out = append(out, ts...)
+			case *ssa.Select:
+				for i, st := range in.States {
+					to := caseBlock(in, i)
+					if !in.Blocking || to != nil && !l.has[to] {
+						continue // it ends the loop
+					}
+					ts := p.timers(st.Chan, nil)
+					if unknown(ts) {
+						return nil
+					}
+					out = append(out, ts...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func unknown(ts []*ssa.CallCommon) bool {
+	for _, t := range ts {
+		if t == nil {
+			return true
+		}
+	}
+	return len(ts) == 0
+}
+
+// span is a length of time: num times what a parameter or a field holds, or num nanoseconds.
+type span struct {
+	num *big.Rat
+	of  string
+}
+
+// maxRatio tells a wait that is too long from two numbers in different units.
+const maxRatio = 1000
+
+// slower reports whether a wait is certainly no shorter than one of the times that a lock lives for. A
+// parameter is compared as such, and as what the only caller gives.
+func (p *Program) slower(wait ssa.Value, ttls []span) bool {
+	for _, far := range []bool{false, true} {
+		w, ok := p.span(wait, far, 0)
+		for _, t := range ttls {
+			if !ok || t.of != w.of || t.num.Sign() <= 0 {
+				continue
+			}
+			r := new(big.Rat).Quo(w.num, t.num)
+			if r.Cmp(big.NewRat(1, 1)) >= 0 && r.Cmp(big.NewRat(maxRatio, 1)) < 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lives are the times to which the renewals in a loop, and the acquires before them, set a key's expiry.
+func (p *Program) lives(l loop, found []*lockstate.Finding) []span {
+	var out []span
+	for _, b := range l.blocks {
+		for _, in := range b.Instrs {
+			c, ok := in.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			for _, s := range p.finds[c.Call.Pos()] {
+				if s.f.Lease.Op == lockstate.LeaseRenew {
+					out = append(out, p.livesOf(s.f, found)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// livesOf are those of one renewal. Where no acquire is in the renewal's function, those of the same key
+// must agree.
+func (p *Program) livesOf(f *lockstate.Finding, found []*lockstate.Finding) []span {
+	var out []span
+	if s, ok := p.life(f); ok {
+		out = append(out, s)
+	}
+	if f.Other != nil {
+		if s, ok := p.life(f.Other); ok {
+			out = append(out, s)
+		}
+		return out
+	}
+	var same *span
+	for _, g := range found {
+		if g.Lease == nil || g.Lease.Op != lockstate.LeaseAcquire || !sameKey(f, g) {
+			continue
+		}
+		s, ok := p.life(g)
+		if !ok || same != nil && (same.of != s.of || same.num.Cmp(s.num) != 0) {
+			return out
+		}
+		same = &s
+	}
+	if same != nil {
+		out = append(out, *same)
+	}
+	return out
+}
+
+func (p *Program) life(f *lockstate.Finding) (span, bool) {
+	if f.Effect.Cmd == nil || f.Effect.Cmd.TTL == nil || len(f.Effect.Steps) == 0 {
+		return span{}, false
+	}
+	var root *ssa.Function // whose parameters the terms have
+	if c := p.calls[f.Effect.Steps[0].Pos]; c != nil {
+		for root = c.Parent(); root.Parent() != nil; {
+			root = root.Parent()
+		}
+	}
+	return termSpan(f.Effect.Cmd.TTL, root, 0)
+}
+
+// sameKey reports whether two findings' keys are written alike, with a constant part or in a field.
+func sameKey(f, g *lockstate.Finding) bool {
+	a, b := keyForm(f), keyForm(g)
+	return a != "" && a == b
+}
+
+func keyForm(f *lockstate.Finding) string {
+	if f.Effect.Cmd == nil || len(f.Effect.Cmd.Keys) == 0 {
+		return ""
+	}
+	t := f.Effect.Cmd.Keys[0]
+	for t.Op == term.As || t.Op == term.Conv {
+		t = t.Args[0]
+	}
+	switch t.Op {
+	case term.Const:
+		return t.Str
+	case term.Load, term.Field:
+		if of, ok := symbol(t); ok {
+			return of
+		}
+	case term.Concat:
+		var b strings.Builder
+		constant := false
+		for _, a := range t.Args {
+			s, ok := a.StrVal()
+			constant = constant || ok
+			if !ok {
+				s = "\x00"
+			}
+			b.WriteString(s)
+		}
+		if constant {
+			return b.String()
+		}
+	}
+	return ""
+}
+
+// symbol names the field or variable that a term is.
+func symbol(t *term.Term) (string, bool) {
+	switch {
+	case t.Op == term.Load && t.Args[0].Op == term.FieldPtr && t.Args[0].Type != "":
+		return t.Args[0].Type + "." + t.Args[0].Str, true
+	case t.Op == term.Load && t.Args[0].Op == term.Global:
+		return t.Args[0].Str, true
+	case t.Op == term.Field && t.Args[0].Type != "":
+		return t.Args[0].Type + "." + t.Str, true
+	}
+	return "", false
+}
+
+// units are what conversions of a duration to a number of something divide by; the number is meant in it.
+var units = map[string]bool{"(time.Duration).Milliseconds": true, "(time.Duration).Seconds": true, "(time.Duration).Nanoseconds": true}
+
+// termSpan reads an expiry. A number of seconds or milliseconds that is made from a duration is taken for
+// the duration.
+func termSpan(t *term.Term, root *ssa.Function, depth int) (span, bool) {
+	if depth > maxDepth {
+		return span{}, false
+	}
+	switch t.Op {
+	case term.As, term.Conv:
+		return termSpan(t.Args[0], root, depth)
+	case term.Const:
+		if n, ok := strings.CutPrefix(t.Str, "i:"); ok {
+			r, ok := new(big.Rat).SetString(n)
+			return span{num: r}, ok
+		}
+	case term.Param:
+		if root == nil {
+			return span{}, false
+		}
+		return span{big.NewRat(1, 1), "parameter " + t.Str + " of " + root.String()}, true
+	case term.Call:
+		if units[t.Str] && len(t.Args) == 1 {
+			return termSpan(t.Args[0], root, depth+1)
+		}
+	case term.Bin:
+		if y := t.Args[1].Str; t.Str == "/" && (y == "i:1000000" || y == "i:1000000000") {
+			return termSpan(t.Args[0], root, depth+1)
+		}
+		x, okX := termSpan(t.Args[0], root, depth+1)
+		y, okY := termSpan(t.Args[1], root, depth+1)
+		return combine(t.Str, x, y, okX && okY)
+	}
+	of, ok := symbol(t)
+	return span{big.NewRat(1, 1), of}, ok
+}
+
+func combine(op string, x, y span, ok bool) (span, bool) {
+	if !ok {
+		return span{}, false
+	}
+	switch {
+	case op == "+" && x.of == y.of:
+		return span{new(big.Rat).Add(x.num, y.num), x.of}, true
+	case op == "-" && x.of == y.of:
+		return span{new(big.Rat).Sub(x.num, y.num), x.of}, true
+	case op == "*" && (x.of == "" || y.of == ""):
+		return span{new(big.Rat).Mul(x.num, y.num), x.of + y.of}, true
+	case op == "/" && y.of == "" && y.num.Sign() > 0:
+		return span{new(big.Rat).Quo(x.num, y.num), x.of}, true
+	}
+	return span{}, false
+}
+
+// span reads a wait; with far, parameters are what the callers give.
+func (p *Program) span(v ssa.Value, far bool, depth int) (span, bool) {
+	if depth > maxDepth {
+		return span{}, false
+	}
+	switch v := v.(type) {
+	case *ssa.Const:
+		if v.Value == nil || v.Value.Kind() != constant.Int {
+			return span{}, false
+		}
+		return span{num: new(big.Rat).SetInt64(v.Int64())}, true
+	case *ssa.Convert:
+		if b, ok := v.X.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+			return p.span(v.X, far, depth)
+		}
+		return span{}, false
+	case *ssa.ChangeType:
+		return p.span(v.X, far, depth)
+	case *ssa.BinOp:
+		x, okX := p.span(v.X, far, depth+1)
+		y, okY := p.span(v.Y, far, depth+1)
+		return combine(v.Op.String(), x, y, okX && okY)
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			if place := stores.Place(v.X); place != "" {
+				return span{big.NewRat(1, 1), place}, true
+			}
+		}
+	}
+	o := p.originsIn(v, far)
+	if len(o) != 1 || o[0] == v {
+		return paramSpan(v)
+	}
+	return p.span(o[0], far, depth+1)
+}
+
+// paramSpan is a parameter of a declared function, by its number, as terms have it.
+func paramSpan(v ssa.Value) (span, bool) {
+	x, ok := v.(*ssa.Parameter)
+	if !ok || x.Parent().Object() == nil {
+		return span{}, false
+	}
+	for i, q := range x.Parent().Params {
+		if q == x {
+			return span{big.NewRat(1, 1), "parameter " + strconv.Itoa(i) + " of " + x.Parent().String()}, true
+		}
+	}
+	return span{}, false
+}

@@ -1,0 +1,122 @@
+// Package leaseloop says what the loops of a package do to locks that it takes and renews: an acquire that
+// is tried again without a wait (retry.go), a renewal that nothing ends (endless.go) or that comes too late
+// (interval.go). The paths that package symexec follows go round a loop a few times and end; what makes a
+// loop go on or end is in the control flow, which this package looks at.
+package leaseloop
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
+	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+)
+
+// maxDepth is how many calls deep a loop's body is looked at.
+const maxDepth = 4
+
+// Program is a package's functions, with what ties them together.
+type Program struct {
+	posn    func(token.Pos) string
+	fns     []*ssa.Function
+	own     map[*ssa.Function]bool
+	calls   map[token.Pos]ssa.CallInstruction // by the call's left parenthesis
+	makes   map[*ssa.Function]*ssa.MakeClosure
+	callers map[*ssa.Function][]ssa.CallInstruction
+	stored  map[string][]ssa.Value       // into fields and variables, by place
+	addrs   map[string][]ssa.Value       // addresses of fields and variables, by place
+	finds   map[token.Pos][]*findingStep // what is known of a call
+}
+
+// findingStep is a finding that goes through a call, which is its n-th step.
+type findingStep struct {
+	f *lockstate.Finding
+	n int
+}
+
+// New indexes the functions of a package; posn writes a position as summary.Step has it.
+func New(fns []*ssa.Function, posn func(token.Pos) string) *Program {
+	p := &Program{posn: posn, fns: fns, own: map[*ssa.Function]bool{}, calls: map[token.Pos]ssa.CallInstruction{},
+		makes: map[*ssa.Function]*ssa.MakeClosure{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
+		stored: map[string][]ssa.Value{}, addrs: map[string][]ssa.Value{}, finds: map[token.Pos][]*findingStep{}}
+	for _, fn := range fns {
+		p.own[fn] = true
+		for _, b := range fn.Blocks {
+			for _, in := range b.Instrs {
+				p.add(in)
+			}
+		}
+	}
+	return p
+}
+
+func (p *Program) add(in ssa.Instruction) {
+	for _, op := range in.Operands(nil) {
+		if g, ok := (*op).(*ssa.Global); ok {
+			p.addrs[stores.Place(g)] = append(p.addrs[stores.Place(g)], g)
+		}
+	}
+	switch in := in.(type) {
+	case *ssa.FieldAddr:
+		if place := stores.Place(in); place != "" {
+			p.addrs[place] = append(p.addrs[place], in)
+		}
+	case *ssa.Store:
+		if place := stores.Place(in.Addr); place != "" {
+			p.stored[place] = append(p.stored[place], in.Val)
+		}
+	case *ssa.MakeClosure:
+		p.makes[in.Fn.(*ssa.Function)] = in
+	case ssa.CallInstruction:
+		p.calls[in.Common().Pos()] = in
+		if fn := in.Common().StaticCallee(); fn != nil {
+			p.callers[fn] = append(p.callers[fn], in)
+		}
+	}
+}
+
+// Judge adds what loops do to the findings of a package's commands, and gives the findings that are about
+// no command: of goroutines, tickers and sleeps.
+func (p *Program) Judge(found []*lockstate.Finding) []*lockstate.Finding {
+	for _, f := range found {
+		if f.Lease == nil {
+			continue
+		}
+		for n, s := range f.Effect.Steps {
+			if p.local(s) {
+				p.finds[s.Pos] = append(p.finds[s.Pos], &findingStep{f, n})
+			}
+		}
+	}
+	for _, f := range found {
+		if f.Lease != nil && f.Lease.Op == lockstate.LeaseAcquire {
+			p.retry(f)
+		}
+	}
+	return append(p.endless(), p.late(found)...)
+}
+
+// local reports whether a step is in this package.
+func (p *Program) local(s summary.Step) bool {
+	return s.Pos.IsValid() && p.calls[s.Pos] != nil && p.posn(s.Pos) == s.Posn
+}
+
+// renews gives the finding of a renewal that goes through a call, nil when there is none.
+func (p *Program) renews(c ssa.CallInstruction) *lockstate.Finding {
+	for _, s := range p.finds[c.Common().Pos()] {
+		if s.f.Lease.Op == lockstate.LeaseRenew {
+			return s.f
+		}
+	}
+	return nil
+}
+
+// newFinding is one about the call at c that has to do with the renewal f.
+func (p *Program) newFinding(c *ssa.CallCommon, f *lockstate.Finding, v lockstate.Verdict) *lockstate.Finding {
+	lease := *f.Lease
+	step := summary.Step{Pos: c.Pos(), Posn: p.posn(c.Pos()), Name: c.Description()}
+	return &lockstate.Finding{Effect: &summary.Effect{Op: summary.Command, Cmd: f.Effect.Cmd, Steps: []summary.Step{step}},
+		Name: "loop", Lease: &lease, Key: f.Key, Verdicts: v}
+}
