@@ -20,9 +20,8 @@ import (
 func TestMain(m *testing.M) { testserver.Main(m) }
 
 func open(t *testing.T) *redis.Client {
-	rdb := redis.NewClient(&redis.Options{Addr: testserver.Redis(t)})
-	t.Cleanup(func() { rdb.Close() })
-	return rdb
+	s := proof.Redis(t)
+	return s.V9(s.Addr)
 }
 
 // recorder is one function of bad.go or good.go.
@@ -116,6 +115,7 @@ func waiting(function string) int {
 func TestBadGoroutineOutlivesItsTicker(t *testing.T) {
 	rdb := open(t)
 	const locks = 20
+	before := waiting("(*Camera).keepAlive")
 	for range locks {
 		camera := &Camera{rdb: rdb, name: "door"}
 		if err := camera.Claim(t.Context()); err != nil {
@@ -125,8 +125,9 @@ func TestBadGoroutineOutlivesItsTicker(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !proof.Soon(func() bool { return waiting("(*Camera).keepAlive") == locks }) {
-		t.Fatalf("goroutines left = %d, want one for each of %d locks", waiting("(*Camera).keepAlive"), locks)
+	left := func() int { return waiting("(*Camera).keepAlive") - before }
+	if !proof.Soon(func() bool { return left() == locks }) {
+		t.Fatalf("goroutines left = %d, want one for each of %d locks", left(), locks)
 	}
 
 	steady := &Steady{rdb: rdb, name: "door"}
