@@ -85,7 +85,7 @@ func taken(c *command) lockstate.Answer {
 	return lockstate.AnswerRead
 }
 
-// releasesItself reports whether the helper that acquires also releases, on this path or later.
+// releasesItself reports whether the helper that acquires also releases, on some path or later.
 func releasesItself(c *command) bool {
 	at := c.e.Steps[0].Pos
 	var in func(effects []*summary.Effect) bool
@@ -97,7 +97,7 @@ func releasesItself(c *command) bool {
 			return e.Op == summary.Command && e.Cmd.Op == client.LeaseGiveBack && len(e.Steps) > 0 && e.Steps[0].Pos == at
 		})
 	}
-	return in(c.path.Effects)
+	return slices.ContainsFunc(c.fn.Run.Paths, func(p *symexec.Path) bool { return in(p.Effects) })
 }
 
 // libraryFinding is what is said of a library's call in a function.
@@ -192,10 +192,9 @@ func (b *command) inUse(c *command) bool {
 
 // succeeded reports whether the path knows that an acquire gave no error.
 func succeeded(d *command, facts []summary.Fact) bool {
-	site := sent(d.e)
 	return slices.ContainsFunc(facts, func(f summary.Fact) bool {
 		c := f.Cond
-		return f.Val && c.Op == term.Bin && c.Str == "==" && c.Args[1].IsNil() && c.Args[0].Op == term.ErrOf && isSent(c.Args[0].Args[0], site)
+		return f.Val && c.Op == term.Bin && c.Str == "==" && c.Args[1].IsNil() && c.Args[0].Op == term.ErrOf && term.Equal(c.Args[0].Args[0], d.e.Made)
 	})
 }
 
