@@ -96,10 +96,9 @@ const maxRatio = 1000
 // slower reports whether a wait is certainly no shorter than one of the times that a lock lives for. A
 // parameter is compared as such, and as what the only caller gives.
 func (p *Program) slower(wait ssa.Value, ttls []span) bool {
-	for _, far := range []bool{false, true} {
-		w, ok := p.span(wait, far, 0)
+	for _, w := range p.spans(wait) {
 		for _, t := range ttls {
-			if !ok || t.of != w.of || t.num.Sign() <= 0 {
+			if t.of != w.of || t.num.Sign() <= 0 {
 				continue
 			}
 			r := new(big.Rat).Quo(w.num, t.num)
@@ -123,6 +122,11 @@ func (p *Program) lives(l loop, found []*lockstate.Finding) []span {
 			for _, s := range p.finds[c.Call.Pos()] {
 				if s.f.Lease.Op == lockstate.LeaseRenew {
 					out = append(out, p.livesOf(s.f, found)...)
+					for _, step := range s.f.Effect.Steps {
+						if p.local(step) {
+							out = append(out, p.libraryLives(p.calls[step.Pos].Common())...)
+						}
+					}
 				}
 			}
 		}

@@ -284,7 +284,6 @@ func (p *Program) crossing(call *ssa.Call, eff *summary.Effect, env bindings) cr
 // toCall is what is waited for from a function's begin to a call in it.
 func (p *Program) toCall(call *ssa.Call, env bindings) crossing {
 	out := crossing{}
-	type visit struct{ at place }
 	seen := map[*ssa.BasicBlock]bool{}
 	list := []*ssa.BasicBlock{call.Parent().Blocks[0]}
 	for len(list) > 0 {
