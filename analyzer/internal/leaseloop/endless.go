@@ -70,11 +70,11 @@ func (p *Program) goroutine(c ssa.CallInstruction) (*ssa.Function, bindings) {
 
 // neverEnds gives the renewal in a loop of fn, or of what it calls, that nothing ends; nil when there is none.
 func (p *Program) neverEnds(fn *ssa.Function, env bindings, depth int) *lockstate.Finding {
-	if depth > maxDepth {
+	if depth > maxDepth || !p.renewing[fn] {
 		return nil
 	}
 	for _, l := range loops(fn) {
-		if f := p.renewalIn(l); f != nil && !p.wayOut(l, env) {
+		if _, f := p.renewalIn(l); f != nil && !p.wayOut(l, env) {
 			return f
 		}
 	}
@@ -94,17 +94,17 @@ func (p *Program) neverEnds(fn *ssa.Function, env bindings, depth int) *lockstat
 	return nil
 }
 
-func (p *Program) renewalIn(l loop) *lockstate.Finding {
+func (p *Program) renewalIn(l loop) (*ssa.Call, *lockstate.Finding) {
 	for _, b := range l.blocks {
 		for _, in := range b.Instrs {
 			if c, ok := in.(*ssa.Call); ok {
 				if f := p.renews(c); f != nil {
-					return f
+					return c, f
 				}
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // loop is the blocks that are all reached from one another: the outermost of loops in one another.

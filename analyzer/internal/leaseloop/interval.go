@@ -21,14 +21,16 @@ func (p *Program) late(found []*lockstate.Finding) []*lockstate.Finding {
 	var out []*lockstate.Finding
 	told := map[*ssa.CallCommon]bool{}
 	for _, fn := range p.fns {
+		if !p.renewing[fn] {
+			continue
+		}
 		for _, l := range loops(fn) {
-			f := p.renewalIn(l)
+			call, f := p.renewalIn(l)
 			if f == nil {
 				continue
 			}
-			ttls := p.lives(l, found)
-			for _, c := range p.pauses(l) {
-				if !told[c] && p.slower(c.Args[0], ttls) {
+			for _, c := range p.tooLong(l, call, p.lives(l, found)) {
+				if !told[c] {
 					told[c] = true
 					out = append(out, p.newFinding(c, f, lockstate.TooSlow))
 				}
@@ -38,36 +40,78 @@ func (p *Program) late(found []*lockstate.Finding) []*lockstate.Finding {
 	return out
 }
 
-// pauses are the calls that say how long a loop waits in a round; none when one of its waits is not known.
-func (p *Program) pauses(l loop) []*ssa.CallCommon {
+// tooLong are the calls that make a loop wait for longer than its lock lives, when each round from a renewal
+// to itself has such a wait.
+func (p *Program) tooLong(l loop, renewal *ssa.Call, ttls []span) []*ssa.CallCommon {
 	var out []*ssa.CallCommon
+	long := map[ssa.Instruction]bool{}
+	for _, w := range p.pauses(l) {
+		slow := len(w.calls) > 0
+		for _, c := range w.calls {
+			slow = slow && p.slower(c.Args[0], ttls)
+		}
+		if slow {
+			long[w.at] = true
+			out = append(out, w.calls...)
+		}
+	}
+	if roundWithout(renewal, long) {
+		return nil
+	}
+	return out
+}
+
+// roundWithout reports whether a way leads from a call back to itself by none of some instructions.
+func roundWithout(call *ssa.Call, bars map[ssa.Instruction]bool) bool {
+	seen := map[place]bool{}
+	list := []place{after(call)}
+	for len(list) > 0 {
+		at := list[len(list)-1]
+		list = list[:len(list)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		open := true
+		for _, in := range at.b.Instrs[at.i:] {
+			if in == ssa.Instruction(call) {
+				return true
+			}
+			if open = !bars[in]; !open {
+				break
+			}
+		}
+		if open {
+			for _, s := range at.b.Succs {
+				list = append(list, place{s, 0})
+			}
+		}
+	}
+	return false
+}
+
+// pause is a point at which a loop waits, and the calls that say for how long; none when that is not known.
+type pause struct {
+	at    ssa.Instruction
+	calls []*ssa.CallCommon
+}
+
+func (p *Program) pauses(l loop) []pause {
+	var out []pause
 	for _, b := range l.blocks {
 		for _, in := range b.Instrs {
 			switch in := in.(type) {
 			case *ssa.Call:
 				if calledName(&in.Call) == "time.Sleep" {
-					out = append(out, &in.Call)
+					out = append(out, pause{in, []*ssa.CallCommon{&in.Call}})
 				}
 			case *ssa.UnOp:
-				if in.Op != token.ARROW {
-					continue
+				if in.Op == token.ARROW {
+					out = append(out, pause{in, known(p.timers(in.X, nil))})
 				}
-				ts := p.timers(in.X, nil)
-				if unknown(ts) {
-					return nil
-				}
-				out = append(out, ts...)
 			case *ssa.Select:
-				for i, st := range in.States {
-					to := caseBlock(in, i)
-					if !in.Blocking || to != nil && !l.has[to] {
-						continue // it ends the loop
-					}
-					ts := p.timers(st.Chan, nil)
-					if unknown(ts) {
-						return nil
-					}
-					out = append(out, ts...)
+				if in.Blocking {
+					out = append(out, pause{in, p.cases(in, l)})
 				}
 			}
 		}
@@ -75,13 +119,31 @@ func (p *Program) pauses(l loop) []*ssa.CallCommon {
 	return out
 }
 
-func unknown(ts []*ssa.CallCommon) bool {
+// cases are the calls that say after which time a select goes on with the loop.
+func (p *Program) cases(s *ssa.Select, l loop) []*ssa.CallCommon {
+	var out []*ssa.CallCommon
+	for i, st := range s.States {
+		to := caseBlock(s, i)
+		if to != nil && !l.has[to] {
+			continue // it ends the loop
+		}
+		ts := known(p.timers(st.Chan, nil))
+		if ts == nil {
+			return nil
+		}
+		out = append(out, ts...)
+	}
+	return out
+}
+
+// known gives the calls when all of them are.
+func known(ts []*ssa.CallCommon) []*ssa.CallCommon {
 	for _, t := range ts {
 		if t == nil {
-			return true
+			return nil
 		}
 	}
-	return len(ts) == 0
+	return ts
 }
 
 // span is a length of time: num times what a parameter or a field holds, or num nanoseconds.
@@ -119,10 +181,10 @@ func (p *Program) lives(l loop, found []*lockstate.Finding) []span {
 			if !ok {
 				continue
 			}
-			for _, s := range p.finds[c.Call.Pos()] {
-				if s.f.Lease.Op == lockstate.LeaseRenew {
-					out = append(out, p.livesOf(s.f, found)...)
-					for _, step := range s.f.Effect.Steps {
+			for _, f := range p.finds[c.Call.Pos()] {
+				if f.Lease.Op == lockstate.LeaseRenew {
+					out = append(out, p.livesOf(f, found)...)
+					for _, step := range f.Effect.Steps {
 						if p.local(step) {
 							out = append(out, p.libraryLives(p.calls[step.Pos].Common())...)
 						}

@@ -6,9 +6,11 @@ package leaseloop
 
 import (
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
@@ -25,22 +27,19 @@ type Program struct {
 	calls   map[token.Pos]ssa.CallInstruction // by the call's left parenthesis
 	makes   map[*ssa.Function]*ssa.MakeClosure
 	callers map[*ssa.Function][]ssa.CallInstruction
-	stored  map[string][]ssa.Value       // into fields and variables, by place
-	addrs   map[string][]ssa.Value       // addresses of fields and variables, by place
-	finds   map[token.Pos][]*findingStep // what is known of a call
-}
-
-// findingStep is a finding that goes through a call, which is its n-th step.
-type findingStep struct {
-	f *lockstate.Finding
-	n int
+	stored  map[string][]ssa.Value             // into fields and variables, by place
+	addrs   map[string][]ssa.Value             // addresses of fields and variables, by place
+	read    map[string][]ssa.Value             // fields of struct values, by place
+	finds   map[token.Pos][]*lockstate.Finding // what is known of a call
+	// renewing are the functions with a call that renews a lock.
+	renewing map[*ssa.Function]bool
 }
 
 // New indexes the functions of a package; posn writes a position as summary.Step has it.
 func New(fns []*ssa.Function, posn func(token.Pos) string) *Program {
 	p := &Program{posn: posn, fns: fns, own: map[*ssa.Function]bool{}, calls: map[token.Pos]ssa.CallInstruction{},
 		makes: map[*ssa.Function]*ssa.MakeClosure{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
-		stored: map[string][]ssa.Value{}, addrs: map[string][]ssa.Value{}, finds: map[token.Pos][]*findingStep{}}
+		stored: map[string][]ssa.Value{}, addrs: map[string][]ssa.Value{}, read: map[string][]ssa.Value{}, finds: map[token.Pos][]*lockstate.Finding{}, renewing: map[*ssa.Function]bool{}}
 	for _, fn := range fns {
 		p.own[fn] = true
 		for _, b := range fn.Blocks {
@@ -63,6 +62,10 @@ func (p *Program) add(in ssa.Instruction) {
 		if place := stores.Place(in); place != "" {
 			p.addrs[place] = append(p.addrs[place], in)
 		}
+	case *ssa.Field:
+		if place := fieldPlace(in); place != "" {
+			p.read[place] = append(p.read[place], in)
+		}
 	case *ssa.Store:
 		if place := stores.Place(in.Addr); place != "" {
 			p.stored[place] = append(p.stored[place], in.Val)
@@ -77,6 +80,16 @@ func (p *Program) add(in ssa.Instruction) {
 	}
 }
 
+// fieldPlace names a struct value's field as stores.Place names one behind a pointer.
+func fieldPlace(f *ssa.Field) string {
+	st, ok := f.X.Type().Underlying().(*types.Struct)
+	name := client.TypeName(f.X.Type())
+	if !ok || name == "" {
+		return ""
+	}
+	return name + "." + st.Field(f.Field).Name()
+}
+
 // Judge adds what loops do to the findings of a package's commands, and gives the findings that are about
 // no command: of goroutines, tickers and sleeps.
 func (p *Program) Judge(found []*lockstate.Finding) []*lockstate.Finding {
@@ -84,9 +97,12 @@ func (p *Program) Judge(found []*lockstate.Finding) []*lockstate.Finding {
 		if f.Lease == nil {
 			continue
 		}
-		for n, s := range f.Effect.Steps {
+		for _, s := range f.Effect.Steps {
 			if p.local(s) {
-				p.finds[s.Pos] = append(p.finds[s.Pos], &findingStep{f, n})
+				p.finds[s.Pos] = append(p.finds[s.Pos], f)
+				if f.Lease.Op == lockstate.LeaseRenew {
+					p.renewing[p.calls[s.Pos].Parent()] = true
+				}
 			}
 		}
 	}
@@ -105,9 +121,9 @@ func (p *Program) local(s summary.Step) bool {
 
 // renews gives the finding of a renewal that goes through a call, nil when there is none.
 func (p *Program) renews(c ssa.CallInstruction) *lockstate.Finding {
-	for _, s := range p.finds[c.Common().Pos()] {
-		if s.f.Lease.Op == lockstate.LeaseRenew {
-			return s.f
+	for _, f := range p.finds[c.Common().Pos()] {
+		if f.Lease.Op == lockstate.LeaseRenew {
+			return f
 		}
 	}
 	return nil

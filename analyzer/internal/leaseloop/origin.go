@@ -71,6 +71,9 @@ func (t *trace) step(v ssa.Value, depth int) bool {
 		return t.far && t.param(v, depth)
 	case *ssa.UnOp:
 		return v.Op == token.MUL && t.load(v.X, depth)
+	case *ssa.Field:
+		st, ok := v.X.Type().Underlying().(*types.Struct)
+		return ok && !token.IsExported(st.Field(v.Field).Name()) && t.at(fieldPlace(v), depth)
 	default:
 		return false
 	}
@@ -146,15 +149,18 @@ func (t *trace) load(addr ssa.Value, depth int) bool {
 		}
 		return len(vals) > 0
 	}
-	place := stores.Place(addr)
-	vals := t.p.stored[place]
-	if place == "" || len(vals) == 0 || t.p.public(addr) {
+	return !t.p.public(addr) && t.at(stores.Place(addr), depth)
+}
+
+// at goes on to what is stored in a field or variable.
+func (t *trace) at(place string, depth int) bool {
+	if place == "" {
 		return false
 	}
-	for _, v := range vals {
+	for _, v := range t.p.stored[place] {
 		t.visit(v, depth)
 	}
-	return true
+	return len(t.p.stored[place]) > 0
 }
 
 // cell are the values stored in a local variable, by its function and by closures; none when its address

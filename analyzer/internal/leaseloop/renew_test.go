@@ -174,6 +174,41 @@ func f(c client, key string) chan<- struct{} {
 	}()
 	return stop
 }`,
+		"a channel that a method on a value closes": `
+type lock struct{ c client; key string; stop chan struct{} }
+
+func (l *lock) start() {
+	l.stop = make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-time.After(ttl / 3):
+				l.c.Extend(l.key, ttl)
+			}
+		}
+	}()
+}
+
+func (l lock) end() { close(l.stop) }`,
+		"a channel that is kept in a map": `
+var stops = map[string]chan struct{}{}
+
+func f(c client, key string) {
+	stop := make(chan struct{})
+	stops[key] = stop
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(ttl / 3):
+				c.Extend(key, ttl)
+			}
+		}
+	}()
+}`,
 		"a send in a closure": `
 func f(c client, key string) func() {
 	stop := make(chan bool, 1)
@@ -312,6 +347,15 @@ func f(c client, key string, life time.Duration) {
 func f(c client, key string, life time.Duration) {
 	for c.Extend(key, life).Val() {
 		time.Sleep(life * 2 / 3)
+	}
+}`,
+		"a long wait after an error only": `
+func f(c client, key string) {
+	for {
+		time.Sleep(ttl / 3)
+		if _, err := c.Extend(key, ttl).Result(); err != nil {
+			time.Sleep(time.Minute)
+		}
 	}
 }`,
 		"less a second": `

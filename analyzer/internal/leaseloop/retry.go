@@ -166,12 +166,6 @@ func (r *rounds) waits() []wait {
 	}
 	out := append([]wait(nil), r.slowCall.waits...)
 	var met []ssa.Instruction
-	r.search(after(r.call), func(in ssa.Instruction) bool {
-		if !r.p.crossed(in, nil, 0).free {
-			met = append(met, in)
-		}
-		return false
-	})
 	r.reach(after(r.call), func(in ssa.Instruction) { met = append(met, in) })
 	seen := map[ssa.Instruction]bool{}
 	for _, in := range met {

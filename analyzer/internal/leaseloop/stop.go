@@ -3,6 +3,7 @@ package leaseloop
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -176,12 +177,7 @@ func (u *use) stored(addr ssa.Value) bool {
 		if place == "" {
 			return true
 		}
-		for _, x := range u.p.addrs[place] {
-			if u.loads(x) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(u.p.addrs[place], u.loads) || slices.ContainsFunc(u.p.read[place], u.value)
 	}
 	return true
 }

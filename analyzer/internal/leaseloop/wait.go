@@ -174,8 +174,8 @@ func (p *Program) quick(c *ssa.Call, name string) bool {
 	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
 		return true
 	}
-	for _, s := range p.finds[c.Call.Pos()] {
-		if s.f.Lease.Op <= lockstate.LeaseRenew && !waitsItself(&c.Call) {
+	for _, f := range p.finds[c.Call.Pos()] {
+		if f.Lease.Op <= lockstate.LeaseRenew && !waitsItself(&c.Call) {
 			return true
 		}
 	}
