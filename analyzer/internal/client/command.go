@@ -80,6 +80,7 @@ var redisRows = []commandRow{
 // redisPaths are the packages of go-redis, without major versions.
 var redisPaths = map[string]bool{
 	"github.com/redis/go-redis": true, "github.com/go-redis/redis": true, "gopkg.in/redis": true, "gopkg.in/go-redis/redis": true,
+	"github.com/redis/rueidis/rueidiscompat": true, // go-redis's methods over rueidis
 }
 
 const redigoPath = "github.com/gomodule/redigo/redis"
@@ -89,7 +90,7 @@ var redigoPaths = map[string]bool{redigoPath: true, "github.com/garyburd/redigo/
 // RedisPath reports whether an import path is that of a Redis client.
 func RedisPath(path string) bool {
 	path = Path(path)
-	return redisPaths[path] || redigoPaths[path]
+	return redisPaths[path] || redigoPaths[path] || path == rueidisPath
 }
 
 func commandOf(name string, op CommandOp, params string) *Command {
@@ -150,6 +151,8 @@ func CommandOf(f *types.Func) *Command {
 		return goRedis(f)
 	case redigoPaths[path]:
 		return redigo(f)
+	case path == rueidisPath || path == rueidisCmds:
+		return rueidis(f, path)
 	}
 	return nil
 }
@@ -157,7 +160,7 @@ func CommandOf(f *types.Func) *Command {
 // IsReply reports whether a type, by its name, is an answer of go-redis: a *BoolCmd.
 func IsReply(typ string) bool {
 	i := strings.LastIndexByte(typ, '.')
-	return i > 0 && redisPaths[typ[:i]] && strings.HasSuffix(typ, "Cmd")
+	return i > 0 && redisPaths[typ[:i]] && strings.HasSuffix(typ, "Cmd") || typ == rueidisResult
 }
 
 func goRedis(f *types.Func) *Command {

@@ -129,6 +129,7 @@ func redis(pkg *types.Package) bool {
 // function's name, no lock is made.
 var leaseNames = map[string]bool{
 	"SetNX": true, "SetNx": true, "SetArgs": true, "NewScript": true, "Eval": true, "EvalSha": true, "DelExArgs": true,
+	"NewLuaScript": true, "Setnx": true, "Nx": true,
 }
 
 // leases reports whether the files have the name of a method, or a word, that a lock in Redis needs.

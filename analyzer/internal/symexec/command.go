@@ -63,6 +63,12 @@ func (x *exec) command(s *state, c *call, m *client.Command, obj *types.Func) []
 	switch m.Op {
 	case client.Reply, client.ReplyError:
 		x.reply(s, o)
+	case client.BuildCommand:
+		x.buildCommand(s, c, obj)
+	case client.NilError:
+		x.nilError(s, c)
+	case client.DoEach:
+		x.sendEach(s, o)
 	case client.ReplyOf:
 		x.ret(s, c, slices.Clone(o.list))
 	case client.MakeScript:
@@ -129,7 +135,7 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 		if conn := o.at(o.m.Conn); conn != nil {
 			handle = conn
 		}
-		parseCommand(cmd, e, x.words(s, o.list[min(max(o.m.Args, 0), len(o.list)):]))
+		parseCommand(cmd, e, built(x.words(s, o.list[min(max(o.m.Args, 0), len(o.list)):])))
 	default:
 		x.plainCommand(s, o, cmd)
 	}
