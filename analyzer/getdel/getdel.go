@@ -2,6 +2,7 @@
 package getdel
 
 import (
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -29,6 +30,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.DeleteIfEqual,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

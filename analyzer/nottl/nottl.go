@@ -4,6 +4,9 @@ package nottl
 import (
 	"fmt"
 
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -32,6 +35,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fold,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {
@@ -45,4 +49,12 @@ func message(e *lockflow.Event) string {
 	}
 	return fmt.Sprintf("%s takes the lock with no expiry: a process that dies before it releases leaves a key that %s never removes; "+
 		"set an expiry with the acquire or use redislock's Locker.Do", report.Command(e), report.System(e))
+}
+
+// fold moves the later expiry to the acquire. Where there is none, nobody but the author knows it.
+func fold(pass *analysis.Pass, e *lockflow.Event) []analysis.SuggestedFix {
+	if !e.Has(lockflow.LaterExpiry) {
+		return nil
+	}
+	return fix.FoldExpiry(pass, e)
 }

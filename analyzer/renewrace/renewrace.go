@@ -2,6 +2,7 @@
 package renewrace
 
 import (
+	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -30,6 +31,7 @@ var Analyzer = report.Rule{
 	Doc:     doc,
 	Holds:   holds,
 	Message: message,
+	Fix:     fix.ExpireIfEqual,
 }.Analyzer()
 
 func holds(e *lockflow.Event) bool {

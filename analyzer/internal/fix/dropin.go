@@ -91,9 +91,12 @@ func (s *site) ours() bool {
 	return strings.HasPrefix(p, module+"/runtime/") || strings.HasPrefix(p, "github.com/jackc/pgx/") || p == "database/sql"
 }
 
-// there reports whether the package has the function's package below it, so that importing it needs
-// nothing of go.mod, go.sum or a vendor folder.
-func (d *short) there() bool {
+// there reports whether the function can be called with no change to the module.
+func (d *short) there() bool { return d.below(d.pkg) }
+
+// below reports whether the package has another below it, so that importing it needs nothing of go.mod,
+// go.sum or a vendor folder.
+func (s *site) below(importPath string) bool {
 	seen := map[*types.Package]bool{}
 	var below func(*types.Package) bool
 	below = func(p *types.Package) bool {
@@ -101,9 +104,9 @@ func (d *short) there() bool {
 			return false
 		}
 		seen[p] = true
-		return p.Path() == d.pkg || slices.ContainsFunc(p.Imports(), below)
+		return p.Path() == importPath || slices.ContainsFunc(p.Imports(), below)
 	}
-	return below(d.pass.Pkg)
+	return below(s.pass.Pkg)
 }
 
 // suggest is the fix. Its message says what it needs where the program does not have the runtime yet.

@@ -37,6 +37,7 @@ func TestBuilders(t *testing.T) {
 	builders := map[string]builder{
 		"detach": Detach, "reorder": Reorder, "limit": LowerLimit, "answer": first(ReadAnswer),
 		"dropin": ReadAnswer, "setting": FoldSetting, "ontx": OnTx, "onconn": OnConn,
+		"leasedelete": DeleteIfEqual, "leaseextend": ExpireIfEqual, "leaseexpiry": FoldExpiry, "leasedetach": Detach,
 	}
 	for name, build := range builders {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +185,12 @@ func event(t *testing.T, pass *analysis.Pass, file *ast.File, src string) *lockf
 		if !ok || e.Call != nil || !marked(pass.Fset, src, call) {
 			return true
 		}
-		send, ok := sending(pass.TypesInfo, call)
+		send, ok := commanding(pass.TypesInfo, call)
+		if ok {
+			e.Lease = &lockflow.Lease{System: "Redis", Library: goRedis}
+		} else {
+			send, ok = sending(pass.TypesInfo, call)
+		}
 		if !ok && !strings.Contains(types.ExprString(call.Fun), "release") {
 			return true
 		}
@@ -248,8 +254,21 @@ func sending(info *types.Info, call *ast.CallExpr) (lockflow.SendSyntax, bool) {
 	return send, false
 }
 
+// commanding reads the syntax of a method call that sends a command, or runs a script, with go-redis.
+func commanding(info *types.Info, call *ast.CallExpr) (lockflow.SendSyntax, bool) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || info.Selections[sel] == nil || len(call.Args) == 0 || !isContext(info.TypeOf(call.Args[0])) {
+		return lockflow.SendSyntax{}, false
+	}
+	f := info.Uses[sel.Sel].(*types.Func)
+	return lockflow.SendSyntax{Method: sel.Sel.Name, Handle: sel.X, Ctx: call.Args[0], Args: call.Args[1:]}, f.Pkg().Path() == goRedis
+}
+
 // describe fills in what lockflow knows of the text and of the handle.
 func describe(pass *analysis.Pass, e *lockflow.Event) {
+	if e.Lease != nil {
+		return
+	}
 	if e.Send.SQL == nil {
 		e.Lock = &sqltext.Call{Func: &sqltext.Func{Name: "pg_advisory_unlock", Op: sqltext.Release}}
 		return

@@ -190,10 +190,9 @@ func (s *site) unused(name string) bool {
 }
 
 // orphans reports whether taking n away leaves a local variable or an import without a use, which
-// does not compile.
-func (s *site) orphans(n ast.Node) bool {
-	uses := map[types.Object]int{}
-	count := func(root ast.Node, by int) {
+// does not compile. What is kept of n is put elsewhere.
+func (s *site) orphans(n ast.Node, kept ...ast.Node) bool {
+	count := func(uses map[types.Object]int, root ast.Node, by int) {
 		ast.Inspect(root, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
 				if obj := s.pass.TypesInfo.Uses[id]; obj != nil {
@@ -203,14 +202,14 @@ func (s *site) orphans(n ast.Node) bool {
 			return true
 		})
 	}
-	count(n, 1)
-	inside := map[types.Object]int{}
-	for obj, k := range uses {
-		inside[obj] = k
+	all, gone := map[types.Object]int{}, map[types.Object]int{}
+	count(all, s.e.File, 1)
+	count(gone, n, 1)
+	for _, k := range kept {
+		count(gone, k, -1)
 	}
-	count(s.e.File, 1) // counts those of n a second time
-	for obj, k := range inside {
-		if uses[obj] > 2*k || n.Pos() <= obj.Pos() && obj.Pos() < n.End() {
+	for obj, k := range gone {
+		if all[obj] > k || n.Pos() <= obj.Pos() && obj.Pos() < n.End() {
 			continue
 		}
 		if _, isImport := obj.(*types.PkgName); isImport || s.isLocal(obj) {
