@@ -222,11 +222,59 @@ func redigo(f *types.Func) *Command {
 // parameters of go-redis's and gives its answer or plain values; nil when it does not look like one.
 func CommandShape(name string, sig *types.Signature) *Command {
 	c := redisCommands()[name]
-	if c == nil || sig.Results().Len() == 0 {
+	if c == nil {
 		return nil
 	}
-	if IsReply(TypeName(sig.Results().At(0).Type())) {
+	results := sig.Results()
+	if results.Len() > 0 && IsReply(TypeName(results.At(0).Type())) || plainShape(c, sig) {
 		return c
 	}
 	return nil
+}
+
+// plainShape reports whether a method takes a key, a value and a time to live, as the command does, and
+// gives plain values: SetNX(ctx, key, value, ttl) (bool, error).
+func plainShape(c *Command, sig *types.Signature) bool {
+	var params []types.Type
+	for p := range sig.Params().Variables() {
+		if TypeName(p.Type()) != "context.Context" {
+			params = append(params, p.Type())
+		}
+	}
+	want := 1
+	switch c.Op {
+	case SetNXCommand, SetCommand:
+		want = 3
+	case ExpireCommand:
+		want = 2
+	case GetCommand, DelCommand, ExistsCommand:
+	default:
+		return false
+	}
+	if len(params) != want || c.Args != NoArg || c.TTL >= 0 && TypeName(params[c.TTL]) != "time.Duration" {
+		return false
+	}
+	key := params[0]
+	if list, ok := key.Underlying().(*types.Slice); ok && c.Many {
+		key = list.Elem()
+	}
+	return isString(key) && plainResults(c, sig.Results())
+}
+
+func plainResults(c *Command, results *types.Tuple) bool {
+	n := results.Len()
+	if n == 0 || n > 2 || !isError(results.At(n-1).Type()) {
+		return false
+	}
+	if n == 1 {
+		return c.Op != SetNXCommand && c.Op != GetCommand && c.Op != ExistsCommand
+	}
+	b, ok := results.At(0).Type().Underlying().(*types.Basic)
+	switch c.Op {
+	case SetNXCommand:
+		return ok && b.Kind() == types.Bool
+	case GetCommand:
+		return isString(results.At(0).Type())
+	}
+	return ok
 }

@@ -154,6 +154,54 @@ func leases(files []*ast.File) bool {
 	return false
 }
 
+// passesKeys reports whether an exported function gives its own parameter to a Redis client: what it is the
+// key of is for others to say.
+func passesKeys(files []*ast.File, info *types.Info) bool {
+	for _, f := range files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || !fn.Name.IsExported() {
+				continue
+			}
+			obj, ok := info.Defs[fn.Name].(*types.Func)
+			if ok && passesOn(fn.Body, obj.Signature().Params(), info) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func passesOn(body *ast.BlockStmt, params *types.Tuple, info *types.Info) bool {
+	own := map[types.Object]bool{}
+	for p := range params.Variables() {
+		if b, ok := p.Type().Underlying().(*types.Basic); ok && b.Kind() == types.String {
+			own[p] = true
+		}
+	}
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if fn, ok := info.Uses[sel.Sel].(*types.Func); !ok || client.CommandOf(fn) == nil || !client.CommandOf(fn).Sends() {
+			return true
+		}
+		for _, a := range call.Args {
+			if id, ok := a.(*ast.Ident); ok && own[info.Uses[id]] {
+				found = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
 func lockWord(s string) bool {
 	s = strings.ToLower(s)
 	for _, w := range []string{"lock", "mutex", "lease", "leader"} {

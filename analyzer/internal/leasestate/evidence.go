@@ -1,6 +1,7 @@
 package leasestate
 
 import (
+	"maps"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,8 @@ type evidence struct {
 	compared bool // its value, by a script or a condition
 	paired   bool // a path that acquired it goes on to release it, and none goes on without
 	unpaired bool // a path that acquired it does not release it
+
+	acquiredIn map[string]bool // by an NX, in the methods of a type or in a function
 }
 
 // lock reports whether the key is a lock: a name says so and something releases it or looks at whose it
@@ -33,6 +36,15 @@ func (e *evidence) add(o *evidence) {
 	e.compared = e.compared || o.compared
 	e.paired = e.paired || o.paired
 	e.unpaired = e.unpaired || o.unpaired
+	maps.Copy(e.acquiredIn, o.acquiredIn)
+}
+
+// by is the type whose methods belong together, or the function.
+func by(fn *Function) string {
+	if fn.Recv != "" {
+		return fn.Recv
+	}
+	return fn.Name
 }
 
 // class is the form of a command's key, equal for keys that are written alike: constants and holes; a
@@ -97,6 +109,7 @@ func (j *judge) gather() {
 		switch c.act {
 		case acquire:
 			e.acquired = true
+			e.acquiredIn[by(c.fn)] = true
 		case set:
 			e.stored = true
 		case release:
@@ -132,7 +145,7 @@ func (j *judge) of(c *command) *evidence {
 	}
 	e := j.keys[k]
 	if e == nil {
-		e = new(evidence)
+		e = &evidence{acquiredIn: map[string]bool{}}
 		j.keys[k] = e
 	}
 	return e
@@ -148,7 +161,7 @@ func (j *judge) pair() {
 	released := map[way]bool{}
 	for _, c := range j.commands {
 		if c.act == release || c.act == compareRelease {
-			if a := c.acquired(); a != nil {
+			if a := c.acquired(); a != nil && !sameCall(a, c) {
 				released[way{c.fn, c.path, a.e}] = true
 			}
 		}
@@ -163,6 +176,12 @@ func (j *judge) pair() {
 			j.of(c).unpaired = true
 		}
 	}
+}
+
+// sameCall reports whether one call of a helper sends both commands: then the helper itself is what shows
+// how they belong together.
+func sameCall(a, b *command) bool {
+	return a.e.Inner != nil && b.e.Inner != nil && a.e.Steps[0].Pos == b.e.Steps[0].Pos
 }
 
 // returnsYes reports whether the path hands the lock to its caller: the function is an acquire itself.

@@ -83,13 +83,34 @@ func (j *judge) expiryOf(c *command) *command {
 // together reports whether two commands go out in one MULTI.
 func together(a, b *command) bool {
 	g := a.e.Cmd.Group
-	return symexec.Multi(g) && term.Equal(g, b.e.Cmd.Group)
+	return symexec.Multi(g) && term.Equal(g, b.e.Cmd.Group) || a.inMulti() && b.inMulti() && term.Equal(a.e.Handle, b.e.Handle)
+}
+
+// inMulti reports whether MULTI went before on the same connection.
+func (c *command) inMulti() bool {
+	return slices.ContainsFunc(c.before, func(b *command) bool {
+		return b.e.Cmd.Op == client.QueueMulti && term.Equal(b.e.Handle, c.e.Handle)
+	})
 }
 
 func (j *judge) token(c *command) {
-	if j.of(c).compared && c.script == nil && j.shared(c.e.Cmd.Value) {
+	if j.of(c).compared && c.script == nil && j.shared(c.e.Cmd.Value) && !j.freedBlindly(c) {
 		j.finding(c, lockstate.LeaseAcquire).Verdicts |= lockstate.SharedToken
 	}
+}
+
+// freedBlindly reports whether a path from c goes on to delete the key without a look: then that is the mistake.
+func (j *judge) freedBlindly(c *command) bool {
+	return slices.ContainsFunc(j.commands, func(d *command) bool {
+		if d.fn != c.fn || d.act != release {
+			return false
+		}
+		if a := d.acquired(); a == nil || base(a.e.Site) != base(c.e.Site) {
+			return false
+		}
+		_, compared := d.looked()
+		return !compared
+	})
 }
 
 // unconditional reports whether a plain write takes the lock: after a look that found it free, or in a
@@ -101,7 +122,17 @@ func (j *judge) unconditional(c *command) bool {
 	if at, compared := c.looked(); at != nil {
 		return !compared && c.absent(at)
 	}
-	return !j.of(c).acquired && takes(c.fn.Name) && !j.coveredByLook(c)
+	if j.coveredByLook(c) || j.of(c).acquiredIn[by(c.fn)] {
+		return false
+	}
+	return takes(c.fn.Name) || j.freed(c)
+}
+
+// freed reports whether the path that writes c's key goes on to release it.
+func (j *judge) freed(c *command) bool {
+	return slices.ContainsFunc(j.commands, func(d *command) bool {
+		return d.fn == c.fn && d.path == c.path && (d.act == release || d.act == compareRelease) && slices.Contains(d.before, c) && d.same(c)
+	})
 }
 
 // coveredByLook reports whether a caller looks before it calls c's function.
@@ -117,6 +148,8 @@ func (c *command) absent(at *command) bool {
 		switch {
 		case cond.Op == term.Call && cond.Str == "errors.Is" && failure(cond.Args[0], site) && isNil(cond.Args[1]):
 			return f.Val
+		case cond.Op == term.Answer && isSent(cond.Args[0], site) && at.e.Cmd.Op == client.ExistsCommand:
+			return !f.Val
 		case cond.Op != term.Bin || cond.Str != "==":
 		case failure(cond.Args[0], site) && isNil(cond.Args[1]):
 			return f.Val

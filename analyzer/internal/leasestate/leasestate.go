@@ -149,6 +149,9 @@ func (j *judge) read(e *summary.Effect) []*command {
 	}
 	a := other
 	switch e.Cmd.Op {
+	case client.QueueMulti:
+		add(other, nil, nil)
+		return out
 	case client.GetCommand, client.ExistsCommand:
 		a = look
 	case client.SetNXCommand:

@@ -204,7 +204,13 @@ func (x *exec) scriptArgs(s *state, o *commandCall, e *summary.Effect) {
 // plainCommand takes the operands of a method that is one command.
 func (x *exec) plainCommand(s *state, o *commandCall, cmd *summary.Cmd) {
 	if o.m.Many {
-		cmd.Keys = x.statementArgs(s, o.list, o.m.Key)
+		for _, list := range o.list[min(o.m.Key, len(o.list)):] {
+			if elems, known := elementsOf(s, list); known {
+				cmd.Keys = append(cmd.Keys, elems...)
+			} else {
+				cmd.Keys = append(cmd.Keys, term.New(term.Call, "keys", "", "", list))
+			}
+		}
 	} else if k := o.at(o.m.Key); k != nil {
 		cmd.Keys = []*term.Term{k}
 	}
