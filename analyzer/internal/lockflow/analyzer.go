@@ -119,7 +119,9 @@ func events(pass *analysis.Pass) []*Event {
 		guard(pass, "loops", func() { own = leaseloop.New(w.fns, w.Posn).Judge(leases) })
 		return own
 	}
-	guard(pass, "leases", func() { found = append(found, leasestate.Judge(&provenance.Reader{Fields: w.fields()}, followed, loops)...) })
+	guard(pass, "leases", func() {
+		found = append(found, leasestate.Judge(&provenance.Reader{Fields: w.fields()}, followed, loops)...)
+	})
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	b := newBuilder(pass, w)

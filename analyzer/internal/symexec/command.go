@@ -90,10 +90,13 @@ func (x *exec) reply(s *state, o *commandCall) {
 	r := x.signature(o.call).Results()
 	res := make([]*term.Term, r.Len())
 	for i := range res {
-		if typ := typeName(r.At(i).Type()); typ == "error" {
-			res[i] = term.New(term.ErrOf, "", "", "error", from)
-		} else {
-			res[i] = term.New(term.Answer, "0", "", typ, from)
+		typ := typeName(r.At(i).Type())
+		for _, one := range from.Atoms() { // of a list: one of its answers
+			if typ == "error" {
+				res[i] = term.Join(res[i], term.New(term.ErrOf, "", "", "error", one))
+			} else {
+				res[i] = term.Join(res[i], term.New(term.Answer, "0", "", typ, one))
+			}
 		}
 	}
 	x.ret(s, o.call, res)

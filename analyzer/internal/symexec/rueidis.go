@@ -49,13 +49,17 @@ func (x *exec) sendEach(s *state, o *commandCall) {
 	if handle == nil {
 		handle = term.Unknown(o.site+"h", "")
 	}
-	for i, cmd := range x.statementArgs(s, o.list, 0) {
+	cmds := x.statementArgs(s, o.list, 0)
+	for i, cmd := range cmds {
 		site := o.site + "m" + strconv.Itoa(i)
 		e := &summary.Effect{Op: summary.Command, Site: site, Steps: x.step(o.call), Ctx: o.ctx, Handle: handle,
 			Cmd: &summary.Cmd{}, Made: term.New(term.Sent, "", site, "")}
 		parseCommand(e.Cmd, e, built([]*term.Term{cmd}))
 		if e.Cmd.Op != client.OtherCommand || len(e.Cmd.Keys) > 0 {
 			s.emit(e)
+		}
+		if len(cmds) > term.MaxAtoms { // which of them is looked at would not be known
+			x.consume(s, e.Made)
 		}
 		s.store(elemPtr(list, term.Int(strconv.Itoa(i))), e.Made.WithType("github.com/redis/rueidis.RedisResult"))
 	}
