@@ -115,3 +115,44 @@ func leaseFits(m *client.Lease, sig *types.Signature) error {
 	}
 	return nil
 }
+
+// rueidis's methods have the rows that the engine reads its commands by. Those of the builder are many
+// and made by a generator: each is read by its name, so it is enough that these names are methods.
+func TestRueidisHasTheRows(t *testing.T) {
+	var lib, cmds *types.Package
+	for _, p := range locks(t)["github.com/redis/rueidis/rueidislock"].Imports() {
+		if p.Path() == "github.com/redis/rueidis" {
+			lib = p
+		}
+	}
+	if lib == nil {
+		t.Fatal("rueidislock does not use rueidis")
+	}
+	for _, p := range lib.Imports() {
+		if p.Path() == "github.com/redis/rueidis/internal/cmds" {
+			cmds = p
+		}
+	}
+	for _, c := range []struct {
+		pkg       *types.Package
+		typ, name string
+		op        client.CommandOp
+	}{
+		{lib, "Client", "Do", client.DoCommand}, {lib, "Client", "DoCache", client.DoCommand}, {lib, "Client", "DoMulti", client.DoEach},
+		{lib, "RedisResult", "Error", client.ReplyError}, {lib, "RedisResult", "ToString", client.Reply}, {lib, "RedisResult", "AsInt64", client.Reply},
+		{lib, "RedisResult", "AsBool", client.Reply}, {lib, "Lua", "Exec", client.ScriptCommand}, {lib, "", "NewLuaScript", client.MakeScript},
+		{lib, "", "IsRedisNil", client.NilError}, {cmds, "Builder", "Set", client.BuildCommand}, {cmds, "Set", "Key", client.BuildCommand},
+		{cmds, "SetKey", "Value", client.BuildCommand}, {cmds, "SetValue", "Nx", client.BuildCommand}, {cmds, "SetConditionNx", "Px", client.BuildCommand},
+		{cmds, "SetConditionNx", "ExSeconds", client.BuildCommand}, {cmds, "SetConditionNx", "PxMilliseconds", client.BuildCommand},
+		{cmds, "SetConditionNx", "Build", client.BuildCommand}, {cmds, "Builder", "Arbitrary", client.BuildCommand},
+	} {
+		f := function(c.pkg, &client.Lease{Type: c.typ, Name: c.name})
+		if f == nil {
+			t.Errorf("%s.%s does not exist", c.typ, c.name)
+			continue
+		}
+		if row := client.CommandOf(f); row == nil || row.Op != c.op {
+			t.Errorf("%s.%s has the row %+v, want the operation %d", c.typ, c.name, row, c.op)
+		}
+	}
+}
