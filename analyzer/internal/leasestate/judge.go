@@ -262,7 +262,7 @@ func (j *judge) finding(c *command, op lockstate.LeaseOp) *lockstate.Finding {
 		f = &lockstate.Finding{Effect: c.e, Name: "lease", Lease: &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)},
 			Handle: c.e.Handle}
 		f.Key.Show = show(c.key)
-		f.Answer = answer(c, op)
+		f.Answer = j.answer(c, op)
 		j.findings[k] = f
 		j.order = append(j.order, f)
 	}
@@ -330,7 +330,7 @@ func (j *judge) context(c *command) (lockstate.Cleanup, provenance.Context) {
 }
 
 // answer says what becomes of the answer to an acquire or to a release that compares.
-func answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
+func (j *judge) answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 	if op == lockstate.LeaseRenew || c.act == release || c.act == set || c.e.Made == nil {
 		return lockstate.AnswerUnknown
 	}
@@ -355,7 +355,7 @@ func answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 		read = read || reads(t)
 	}
 	if read {
-		if c.e.Dropped && c.e.Inner != nil {
+		if op == lockstate.LeaseAcquire && j.dropped(c) {
 			return lockstate.AnswerUnread // the helper's word for it is not heeded
 		}
 		return lockstate.AnswerRead

@@ -36,7 +36,7 @@ func (j *judge) library(c *command) {
 	switch c.act {
 	case libTake:
 		f := j.libraryFinding(c, lockstate.LeaseAcquire)
-		f.Answer = taken(c)
+		f.Answer = j.taken(c)
 		if j.unwatched(c) {
 			f.Verdicts |= lockstate.Unwatched
 		}
@@ -71,33 +71,29 @@ func heeded(h summary.Heed) lockstate.Answer {
 	return lockstate.AnswerUnknown
 }
 
-// taken says what becomes of the answer to an acquire. A helper's word for it is dropped with the lock
-// still held only if the helper does not release it.
-func taken(c *command) lockstate.Answer {
+// taken says what becomes of the answer to an acquire.
+func (j *judge) taken(c *command) lockstate.Answer {
 	switch {
 	case !c.e.Cmd.Tells:
 		return lockstate.AnswerUnknown
 	case c.e.Inner == nil:
 		return heeded(c.e.Cmd.Heed)
-	case c.e.Dropped && !releasesItself(c):
+	case j.dropped(c):
 		return lockstate.AnswerUnread
 	}
 	return lockstate.AnswerRead
 }
 
-// releasesItself reports whether the helper that acquires also releases, on some path or later.
-func releasesItself(c *command) bool {
-	at := c.e.Steps[0].Pos
-	var in func(effects []*summary.Effect) bool
-	in = func(effects []*summary.Effect) bool {
-		return slices.ContainsFunc(effects, func(e *summary.Effect) bool {
-			if e.Op == summary.Escape {
-				return slices.ContainsFunc(e.Alts, func(a summary.Alt) bool { return in(a.Effects) })
-			}
-			return e.Op == summary.Command && e.Cmd.Op == client.LeaseGiveBack && len(e.Steps) > 0 && e.Steps[0].Pos == at
-		})
+// dropped reports whether nobody heeds a helper's word for its acquire, and the helper leaves the lock to
+// the caller: one that also releases has not run what it was given. The word for a release is not judged.
+func (j *judge) dropped(c *command) bool {
+	if !c.e.Dropped || c.e.Inner == nil {
+		return false
 	}
-	return slices.ContainsFunc(c.fn.Run.Paths, func(p *symexec.Path) bool { return in(p.Effects) })
+	at := c.e.Steps[0].Pos
+	return !slices.ContainsFunc(j.commands, func(d *command) bool {
+		return d.fn == c.fn && d.e.Inner != nil && d.e.Steps[0].Pos == at && (d.act == release || d.act == compareRelease || d.act == libGiveBack)
+	})
 }
 
 // libraryFinding is what is said of a library's call in a function.
