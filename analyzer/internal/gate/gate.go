@@ -45,7 +45,7 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	if client.Library(client.Path(pkg.Path())) {
 		return Closed
 	}
-	if library(pkg) || redis(pkg) && leases(files) {
+	if library(pkg) || redis(pkg) && (leases(files) || passesKeys(files, info)) {
 		return Leases
 	}
 	if calls(pkg, info, known) {
