@@ -107,7 +107,7 @@ func TestEventsOfRealProgramsAreInOrderAndPlaced(t *testing.T) {
 			if e.Inner == nil && len(e.Trail) > 0 || e.Inner != nil && len(e.Trail) == 0 {
 				t.Errorf("%s: a trail of %d steps, and a helper's event %t", where, len(e.Trail), e.Inner != nil)
 			}
-			if e.Lock == nil && e.Setting == nil && !e.Use && (e.Stmt == nil || len(e.Stmt.View)+len(e.Stmt.LocksPids) == 0) {
+			if e.Lock == nil && e.Lease == nil && e.Setting == nil && !e.Use && (e.Stmt == nil || len(e.Stmt.View)+len(e.Stmt.LocksPids) == 0) {
 				t.Errorf("%s: the event is about nothing", where)
 			}
 		}
