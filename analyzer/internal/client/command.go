@@ -44,6 +44,8 @@ type Command struct {
 	Fn    int // a function argument
 	Text  int // the script
 	Conn  int // the argument that is the handle, of a script's method
+	// Raw: whoever is refused gets a nil reply and no error.
+	Raw bool
 }
 
 // Sends reports whether the call sends something to the server that may concern a lock.
@@ -118,6 +120,11 @@ func commandOf(name string, op CommandOp, params string) *Command {
 	return c
 }
 
+func raw(c *Command) *Command {
+	c.Raw = true
+	return c
+}
+
 var redisCommands = sync.OnceValue(func() map[string]*Command {
 	out := map[string]*Command{}
 	for _, r := range redisRows {
@@ -131,8 +138,8 @@ var redisCommands = sync.OnceValue(func() map[string]*Command {
 var (
 	scriptRun    = commandOf("script", ScriptCommand, "conn keys args")
 	scriptMake   = commandOf("NewScript", MakeScript, "text")
-	redigoDo     = commandOf("Do", DoCommand, "args")
-	redigoDoCtx  = commandOf("Do", DoCommand, "conn args")
+	redigoDo     = raw(commandOf("Do", DoCommand, "args"))
+	redigoDoCtx  = raw(commandOf("Do", DoCommand, "conn args"))
 	redigoScript = commandOf("script", ScriptCommand, "conn args")
 	redigoMake   = commandOf("NewScript", MakeScript, "_ text")
 	replyRow     = commandOf("", Reply, "")

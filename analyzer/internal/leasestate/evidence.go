@@ -25,8 +25,14 @@ type evidence struct {
 // lock reports whether the key is a lock: a name says so and something releases it or looks at whose it
 // is; or who acquires it releases it, and what is between is work.
 func (e *evidence) lock() bool {
+	if e.record() {
+		return false
+	}
 	return e.named && (e.released || e.compared) || e.acquired && e.compared && e.released || e.acquired && e.paired && !e.unpaired
 }
+
+// record reports whether the key keeps a state: it is made by an NX and then overwritten with other values.
+func (e *evidence) record() bool { return e.acquired && e.stored && !e.named }
 
 func (e *evidence) add(o *evidence) {
 	e.named = e.named || o.named

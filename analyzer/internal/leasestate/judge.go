@@ -7,6 +7,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
+	"github.com/advisorylint/advisorylint/analyzer/internal/luatext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
@@ -16,7 +17,7 @@ import (
 // lock reports whether the evidence makes c's key a lock. What a parameter holds is for the callers to
 // say, unless the function or its type is one for locks.
 func (j *judge) lock(c *command) bool {
-	if !j.of(c).lock() {
+	if c.key == nil || !j.of(c).lock() {
 		return false
 	}
 	return !strings.HasPrefix(class(c), "param ") || j.named(c)
@@ -30,7 +31,7 @@ func (j *judge) judge(c *command) {
 	}
 	j.slots(c)
 	j.made(c)
-	if !j.lock(c) && c.act != compareRelease && c.act != compareRenew {
+	if !j.lock(c) && (c.act != compareRelease && c.act != compareRenew || j.of(c).record()) {
 		return
 	}
 	switch c.act {
@@ -94,9 +95,22 @@ func (c *command) inMulti() bool {
 }
 
 func (j *judge) token(c *command) {
-	if j.of(c).compared && c.script == nil && j.shared(c.e.Cmd.Value) && !j.freedBlindly(c) {
+	if j.of(c).compared && j.shared(c.value()) && !j.freedBlindly(c) {
 		j.finding(c, lockstate.LeaseAcquire).Verdicts |= lockstate.SharedToken
 	}
+}
+
+// value is what a command writes, nil when that is not known.
+func (c *command) value() *term.Term {
+	if c.script == nil {
+		return c.e.Cmd.Value
+	}
+	for _, a := range c.script.Acts {
+		if (a.Op == luatext.SetNX || a.Op == luatext.Set) && a.Value.Kind == luatext.Arg && a.Value.Index > 0 && a.Value.Index <= len(c.e.Args) {
+			return c.e.Args[a.Value.Index-1]
+		}
+	}
+	return nil
 }
 
 // freedBlindly reports whether a path from c goes on to delete the key without a look: then that is the mistake.
@@ -259,7 +273,7 @@ func (j *judge) finding(c *command, op lockstate.LeaseOp) *lockstate.Finding {
 	k := fmt.Sprintf("%p %s %d", c.fn, base(c.e.Site), op)
 	f := j.findings[k]
 	if f == nil {
-		f = &lockstate.Finding{Effect: c.e, Name: "lease", Lease: &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)},
+		f = &lockstate.Finding{Effect: c.e, Name: fmt.Sprintf("lease %d", op), Lease: &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)},
 			Handle: c.e.Handle}
 		f.Key.Show = show(c.key)
 		f.Answer = j.answer(c, op)
@@ -339,13 +353,13 @@ func (j *judge) answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 	}
 	site, run := sent(c.e), c.fn.Run
 	reads := func(t *term.Term) bool {
-		return answers(t, site) || c.e.Cmd.ByError && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
+		return answers(t, site) || (c.e.Cmd.ByError || converted(t, site)) && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
 	}
 	whole := func(t *term.Term) bool { return t.Has(func(x *term.Term) bool { return isSent(x, site) && x == t }) }
 	read := false
 	for _, p := range run.Paths { // an error is looked at when a path depends on it
 		for _, f := range p.Facts {
-			read = read || c.e.Cmd.ByError && failure(f.Cond, site) || answers(f.Cond, site)
+			read = read || reads(f.Cond)
 		}
 	}
 	for _, t := range run.Consumed {

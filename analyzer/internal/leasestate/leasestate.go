@@ -139,6 +139,9 @@ func (j *judge) read(e *summary.Effect) []*command {
 	switch e.Cmd.Op {
 	case client.EvalCommand, client.ScriptCommand:
 		s := j.script(e)
+		if len(e.Cmd.Keys) == 0 { // they may be in the text
+			add(scriptAct(s), nil, s)
+		}
 		for i, key := range e.Cmd.Keys {
 			if i > 0 && !s.Several() {
 				break

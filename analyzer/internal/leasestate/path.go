@@ -3,6 +3,7 @@ package leasestate
 import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
@@ -51,7 +52,7 @@ func says(f summary.Fact, site string, byError bool) tri {
 			return of(!f.Val)
 		}
 	case c.Str == "==" && a.Op == term.ErrOf && isSent(a.Args[0], site):
-		if b.IsNil() && byError && f.Val {
+		if b.IsNil() && (byError || a.Str == symexec.OfReply) && f.Val {
 			return yes
 		}
 		if isNil(b) && f.Val {
@@ -63,6 +64,13 @@ func says(f summary.Fact, site string, byError bool) tri {
 		}
 	}
 	return unknown
+}
+
+// converted reports whether t depends on the error of reading a reply as a value, which says when there is none.
+func converted(t *term.Term, site string) bool {
+	return t.Has(func(x *term.Term) bool {
+		return x.Op == term.ErrOf && x.Str == symexec.OfReply && isSent(x.Args[0], site)
+	})
 }
 
 // isNil reports whether t is the client's error that says that there is no value.

@@ -71,7 +71,7 @@ func slot(key *term.Term) (string, bool) {
 
 // made looks at a lock script whose text has values in it.
 func (j *judge) made(c *command) {
-	if c.script == nil || c.key != c.e.Cmd.Keys[0] {
+	if c.script == nil || len(c.e.Cmd.Keys) > 0 && c.key != c.e.Cmd.Keys[0] {
 		return
 	}
 	text := c.e.Text

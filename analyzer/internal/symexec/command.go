@@ -18,6 +18,9 @@ const (
 	watchCall    = "redis watch"
 )
 
+// OfReply marks the error of reading a reply as a value: there is one when the reply is none.
+const OfReply = "reply"
+
 // ScriptText is the text of the script that t is, nil when it is not known to be one.
 func ScriptText(t *term.Term) *term.Term {
 	if t != nil && t.Op == term.Call && t.Str == scriptCall && len(t.Args) > 0 {
@@ -70,7 +73,13 @@ func (x *exec) command(s *state, c *call, m *client.Command, obj *types.Func) []
 	case client.DoEach:
 		x.sendEach(s, o)
 	case client.ReplyOf:
-		x.ret(s, c, slices.Clone(o.list))
+		res := slices.Clone(o.list)
+		for i, v := range res {
+			if v.Op == term.ErrOf {
+				res[i] = term.New(term.ErrOf, OfReply, v.Site, v.Type, v.Args...)
+			}
+		}
+		x.ret(s, c, res)
 	case client.MakeScript:
 		x.ret(s, c, []*term.Term{term.New(term.Call, scriptCall, "", x.resultType(c, 0), append([]*term.Term{o.at(m.Text)}, o.list[:m.Text]...)...)})
 	case client.QueueMulti, client.QueuePlain, client.WatchCommand:
@@ -124,7 +133,7 @@ func (x *exec) together(s *state, o *commandCall) []*state {
 
 // sendCommand sends a command or a script.
 func (x *exec) sendCommand(s *state, o *commandCall) {
-	handle := o.recv
+	handle := whole(o.recv)
 	cmd := &summary.Cmd{Name: o.m.Name, Op: o.m.Op}
 	e := &summary.Effect{Op: summary.Command, Site: o.site, Steps: x.step(o.call), Ctx: o.ctx, Cmd: cmd}
 	switch o.m.Op {
@@ -145,6 +154,9 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 	default:
 		x.plainCommand(s, o, cmd)
 	}
+	if o.m.Raw {
+		cmd.ByError = false
+	}
 	if handle == nil {
 		handle = term.Unknown(o.site+"h", "")
 	}
@@ -155,6 +167,24 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 		s.emit(e)
 	}
 	x.commandAnswer(s, o, e.Made)
+}
+
+// whole is the client of which a handle is an embedded part: go-redis's clients embed what has the commands.
+func whole(h *term.Term) *term.Term {
+	for h != nil && (h.Op == term.Load || h.Op == term.FieldPtr) {
+		p := h
+		if h.Op == term.Load {
+			p = h.Args[0]
+		}
+		if p.Op != term.FieldPtr || !strings.Contains(p.Str, "able") && p.Str != "baseClient" {
+			return h
+		}
+		if i := strings.LastIndexByte(p.Type, '.'); i < 0 || !client.RedisPath(p.Type[:i]) {
+			return h
+		}
+		h = p.Args[0]
+	}
+	return h
 }
 
 // group is the MULTI or pipeline that a handle is, and whether its commands depend on watched keys.
