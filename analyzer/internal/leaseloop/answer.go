@@ -337,7 +337,21 @@ func (a *assumption) result(c *ssa.Call, i int) value {
 	if strings.HasSuffix(name, "Nil") { // rueidis.IsRedisNil
 		return is(!a.granted)
 	}
-	return a.answer(c.Call.Signature().Results(), i, a.eff.Cmd != nil && a.eff.Cmd.ByError)
+	return a.answer(c.Call.Signature().Results(), i, a.eff.Cmd != nil && a.eff.Cmd.ByError || converts(c))
+}
+
+// converts reports whether a call reads a reply as a value, with an error when there is none.
+func converts(c *ssa.Call) bool {
+	fn := c.Call.StaticCallee()
+	if fn == nil {
+		return false
+	}
+	obj, ok := fn.Object().(*types.Func)
+	if !ok {
+		return false
+	}
+	m := client.CommandOf(obj)
+	return m != nil && m.Op == client.ReplyOf
 }
 
 // asks reports whether the acquire's own call says no by an error.

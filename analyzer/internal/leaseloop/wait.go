@@ -97,7 +97,11 @@ func (p *Program) called(c *ssa.Call, env bindings, depth int) crossing {
 		}
 	}
 	if fn := p.callee(&c.Call); fn != nil && depth <= maxDepth {
-		return p.through(place{fn.Blocks[0], 0}, env.call(fn, c.Call.Args), depth+1, nil)
+		out := p.through(place{fn.Blocks[0], 0}, env.call(fn, c.Call.Args), depth+1, nil)
+		if len(out.waits) > 0 {
+			out.free = false // it returns at once when the time is over, say, and what calls it sees that
+		}
+		return out
 	}
 	if p.quick(c, name) {
 		return crossing{free: true}

@@ -2,6 +2,8 @@ package leasestate
 
 import (
 	"maps"
+	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -16,6 +18,7 @@ type evidence struct {
 	stored   bool // by a plain write
 	released bool
 	compared bool // its value, by a script or a condition
+	scripted bool // a script releases or renews it where its value is equal
 	paired   bool // a path that acquired it goes on to release it, and none goes on without
 	unpaired bool // a path that acquired it does not release it
 
@@ -23,12 +26,13 @@ type evidence struct {
 }
 
 // lock reports whether the key is a lock: a name says so and something releases it or looks at whose it
-// is; or who acquires it releases it, and what is between is work.
+// is; or it is acquired, and a script compares its value; or who acquires it releases it, and what is between
+// is work. A value that is read and compared says less: one-time codes are.
 func (e *evidence) lock() bool {
 	if e.record() {
 		return false
 	}
-	return e.named && (e.released || e.compared) || e.acquired && e.compared && e.released || e.acquired && e.paired && !e.unpaired
+	return e.named && (e.released || e.compared) || e.acquired && e.scripted || e.acquired && e.paired && !e.unpaired
 }
 
 // record reports whether the key keeps a state: it is made by an NX and then overwritten with other values.
@@ -40,6 +44,7 @@ func (e *evidence) add(o *evidence) {
 	e.stored = e.stored || o.stored
 	e.released = e.released || o.released
 	e.compared = e.compared || o.compared
+	e.scripted = e.scripted || o.scripted
 	e.paired = e.paired || o.paired
 	e.unpaired = e.unpaired || o.unpaired
 	maps.Copy(e.acquiredIn, o.acquiredIn)
@@ -110,6 +115,12 @@ func owner(fn *Function) string {
 // gather collects the evidence of every key, and joins that of the keys which meet in one helper.
 func (j *judge) gather() {
 	for _, c := range j.commands {
+		if j.forms[c.fn] == nil {
+			j.forms[c.fn] = map[string]bool{}
+		}
+		j.forms[c.fn][class(c)] = true
+	}
+	for _, c := range j.commands {
 		e := j.of(c)
 		e.named = e.named || j.named(c)
 		switch c.act {
@@ -120,13 +131,13 @@ func (j *judge) gather() {
 			e.stored = true
 		case release:
 			e.released = true
-			if _, compared := c.looked(); compared {
-				e.compared = true
-			}
+		case look:
+			site := sent(c.e)
+			e.compared = e.compared || slices.ContainsFunc(c.facts, func(f summary.Fact) bool { return compares(f.Cond, site) })
 		case compareRelease:
-			e.released, e.compared = true, true
+			e.released, e.compared, e.scripted = true, true, true
 		case compareRenew:
-			e.compared = true
+			e.compared, e.scripted = true, true
 		}
 	}
 	j.pair()
@@ -144,9 +155,8 @@ func (j *judge) gather() {
 func (j *judge) of(c *command) *evidence {
 	k := class(c)
 	if strings.HasPrefix(k, "param ") {
-		k += "|" + c.fn.Name // until callers say what it is, a parameter is its function's
-		if c.fn.Recv != "" {
-			k = class(c)
+		if c.fn.Recv == "" && !locking(c.fn) {
+			k += "|" + c.fn.Name // until callers say what it is, a parameter is its function's
 		}
 	}
 	e := j.keys[k]
@@ -155,6 +165,11 @@ func (j *judge) of(c *command) *evidence {
 		j.keys[k] = e
 	}
 	return e
+}
+
+// locking reports whether a function's name, or its package's, says that it is one of those for locks.
+func locking(fn *Function) bool {
+	return saysLock(fn.Name) || saysLock(path.Base(fn.Pkg))
 }
 
 // pair looks, on each path that acquires a key, for its release.
@@ -203,18 +218,19 @@ func returnsYes(c *command) bool {
 // named reports whether a name says that a command's key is a lock: the key's own text, the function that
 // sends the command, its type.
 func (j *judge) named(c *command) bool {
-	if saysLock(c.fn.Name) {
+	if j.textNames(c.key, 0) {
+		return true
+	}
+	if strings.HasPrefix(class(c), "s:") && len(j.forms[c.fn]) > 1 {
+		return false // the name may speak of another of the function's keys
+	}
+	if locking(c.fn) {
 		return true
 	}
 	if _, name := cut(c.fn.Recv); saysLock(name) {
 		return true
 	}
-	for _, s := range c.e.Steps {
-		if saysLock(s.Name) {
-			return true
-		}
-	}
-	return j.textNames(c.key, 0)
+	return slices.ContainsFunc(c.e.Steps, func(s summary.Step) bool { return saysLock(s.Name) })
 }
 
 func (j *judge) textNames(t *term.Term, depth int) bool {

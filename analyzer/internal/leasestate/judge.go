@@ -20,7 +20,11 @@ func (j *judge) lock(c *command) bool {
 	if c.key == nil || !j.of(c).lock() {
 		return false
 	}
-	return !strings.HasPrefix(class(c), "param ") || j.named(c)
+	if !strings.HasPrefix(class(c), "param ") || j.named(c) {
+		return true
+	}
+	_, compared := c.looked() // all of the mistake is here
+	return compared
 }
 
 // judge looks at one command on one path.
@@ -210,9 +214,9 @@ func (j *judge) release(c *command) {
 	case compared:
 		f.Verdicts |= lockstate.GetThenDelete
 	case forced(c):
-	case j.covered[c.e] == nil || c.fn.Exported || slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
+	case j.covered[c.e] == nil || c.fn.Exported && !strings.HasPrefix(class(c), "param ") || slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
 		_, compared := o.looked()
-		return !compared
+		return !compared && !forced(o)
 	}):
 		f.Verdicts |= lockstate.BlindDelete
 	}
@@ -395,6 +399,9 @@ func (j *judge) answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 // conclude leaves what was found on the effects, for callers in other functions and packages.
 func (j *judge) conclude() {
 	for _, f := range j.order {
+		if f.Verdicts&lockstate.GetThenDelete != 0 {
+			f.Verdicts &^= lockstate.BlindDelete
+		}
 		n := summary.Judgement{Name: f.Name, Kind: f.Kind, Context: uint8(f.Context.Kind), Answer: uint8(f.Answer),
 			Cleanup: uint8(f.Cleanup), Verdicts: f.Verdicts}
 		for _, e := range j.effects[f] {

@@ -64,6 +64,7 @@ type judge struct {
 	byEffect map[*summary.Effect][]*command
 	scripts  map[string]*luatext.Script
 	keys     map[string]*evidence
+	forms    map[*Function]map[string]bool // the keys of a function
 	findings map[string]*lockstate.Finding
 	order    []*lockstate.Finding
 	effects  map[*lockstate.Finding][]*summary.Effect
@@ -74,7 +75,7 @@ type judge struct {
 // the loops in which the commands stand, before callers see it, and gives the findings of its own.
 func Judge(r *provenance.Reader, fns []*Function, loops func([]*lockstate.Finding) []*lockstate.Finding) []*lockstate.Finding {
 	j := &judge{r: r, fns: fns, byEffect: map[*summary.Effect][]*command{}, scripts: map[string]*luatext.Script{},
-		keys: map[string]*evidence{}, findings: map[string]*lockstate.Finding{}, effects: map[*lockstate.Finding][]*summary.Effect{},
+		keys: map[string]*evidence{}, forms: map[*Function]map[string]bool{}, findings: map[string]*lockstate.Finding{}, effects: map[*lockstate.Finding][]*summary.Effect{},
 		covered: map[*summary.Effect][]*command{}}
 	for _, fn := range fns {
 		for _, p := range fn.Run.Paths {

@@ -11,7 +11,7 @@ import (
 // slots looks at the keys that one script or command has on a cluster.
 func (j *judge) slots(c *command) {
 	keys := c.e.Cmd.Keys
-	if len(keys) < 2 || c.key != keys[0] || !strings.HasSuffix(c.e.Handle.Type, ".ClusterClient") {
+	if len(keys) < 2 || c.key != keys[0] || !j.cluster(c.e.Handle) {
 		return
 	}
 	if c.script != nil && !c.script.Known || c.act == other && !j.textLock(keys) || c.script == nil && !j.lock(c) {
@@ -31,6 +31,19 @@ func (j *judge) slots(c *command) {
 			return
 		}
 	}
+}
+
+// cluster reports whether a handle is certainly a client of a cluster.
+func (j *judge) cluster(h *term.Term) bool {
+	if strings.HasSuffix(h.Type, ".ClusterClient") {
+		return true
+	}
+	for _, v := range j.values(h) {
+		if !strings.HasSuffix(v.Type, ".ClusterClient") {
+			return false
+		}
+	}
+	return true
 }
 
 // textLock reports whether the text of every key says lock.

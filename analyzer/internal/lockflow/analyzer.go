@@ -126,8 +126,33 @@ func events(pass *analysis.Pass) []*Event {
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	b := newBuilder(pass, w)
 	b.add(found)
+	w.judgeLiterals(found)
 	guard(pass, "facts", func() { w.export() })
 	return b.events()
+}
+
+// judgeLiterals leaves on the effects of function literals what was found where they are written: whoever
+// calls one that was handed out, in this package or another, is not to be told again.
+func (w *world) judgeLiterals(found []*lockstate.Finding) {
+	at := map[token.Pos][]summary.Judgement{}
+	for _, f := range found {
+		if f.Lease != nil && len(f.Effect.Steps) > 0 && len(f.Effect.Judged) > 0 {
+			at[f.Effect.Steps[0].Pos] = append(at[f.Effect.Steps[0].Pos], f.Effect.Judged...)
+		}
+	}
+	for _, fn := range w.fns {
+		s := w.summaries[fn]
+		if fn.Parent() == nil || s == nil {
+			continue
+		}
+		for _, o := range s.Outcomes {
+			for _, e := range o.Effects {
+				if e.Cmd != nil && len(e.Judged) == 0 && len(e.Steps) > 0 {
+					e.Judged = at[e.Steps[0].Pos]
+				}
+			}
+		}
+	}
 }
 
 // function is a followed function as leasestate wants it.

@@ -247,6 +247,20 @@ func (w *world) Implementers(iface types.Type, method string) []*types.Func {
 	return out
 }
 
+// Implemented implements symexec.World.
+func (w *world) Implemented(iface types.Type) bool {
+	it, ok := iface.Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	for _, n := range w.named() {
+		if n.TypeParams().Len() == 0 && !types.IsInterface(n) && w.program(n.Obj().Pkg()) && types.Implements(types.NewPointer(n), it) {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *world) program(p *types.Package) bool {
 	return p == w.pass.Pkg || !gate.Standard(p.Path()) && !client.Library(client.Path(p.Path()))
 }

@@ -1,7 +1,6 @@
 package symexec
 
 import (
-	"cmp"
 	"go/token"
 	"go/types"
 	"strconv"
@@ -124,7 +123,10 @@ func (x *exec) invoke(s *state, c *call) []*state {
 	if m := client.Shape(name, c.common.Signature()); m != nil {
 		return x.row(s, c, m, c.common.Method)
 	}
-	if m := cmp.Or(client.CommandOf(c.common.Method), client.CommandShape(name, c.common.Signature())); m != nil {
+	if m := client.CommandOf(c.common.Method); m != nil {
+		return x.command(s, c, m, c.common.Method)
+	}
+	if m := client.CommandShape(name, c.common.Signature()); m != nil && !x.w.Implemented(c.common.Value.Type()) {
 		return x.command(s, c, m, c.common.Method)
 	}
 	if m := client.LeaseOf(c.common.Method); m != nil {

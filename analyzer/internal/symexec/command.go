@@ -39,6 +39,8 @@ type commandCall struct {
 	recv *term.Term
 	list []*term.Term // without receiver and context
 	ctx  *term.Term
+	// single: the last parameter is no list
+	single bool
 }
 
 func (o *commandCall) at(i int) *term.Term {
@@ -51,6 +53,10 @@ func (o *commandCall) at(i int) *term.Term {
 func (x *exec) operands(c *call, m *client.Command, obj *types.Func) *commandCall {
 	o := &commandCall{call: c, m: m, list: c.args}
 	sig := obj.Signature()
+	if n := sig.Params().Len(); n > 0 {
+		_, list := sig.Params().At(n - 1).Type().Underlying().(*types.Slice)
+		o.single = !list
+	}
 	if sig.Recv() != nil && len(o.list) > 0 {
 		o.recv, o.list = o.list[0], o.list[1:]
 	}
@@ -241,9 +247,13 @@ func (x *exec) scriptArgs(s *state, o *commandCall, e *summary.Effect) {
 func (x *exec) plainCommand(s *state, o *commandCall, cmd *summary.Cmd) {
 	if o.m.Many {
 		for _, list := range o.list[min(o.m.Key, len(o.list)):] {
-			if elems, known := elementsOf(s, list); known {
+			elems, known := elementsOf(s, list)
+			switch {
+			case known:
 				cmd.Keys = append(cmd.Keys, elems...)
-			} else {
+			case o.single: // a program's own method, of one key
+				cmd.Keys = append(cmd.Keys, list)
+			default:
 				cmd.Keys = append(cmd.Keys, term.New(term.Call, "keys", "", "", list))
 			}
 		}

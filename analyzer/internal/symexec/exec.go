@@ -40,6 +40,9 @@ type World interface {
 	Method(typeName, method string) *types.Func
 	// Implementers are the methods that a call through an interface can mean.
 	Implementers(iface types.Type, method string) []*types.Func
+	// Implemented reports whether a type in view is what a call through an interface of the program can mean,
+	// so that the interface's shape says nothing that its code does not say better.
+	Implemented(iface types.Type) bool
 	// Capped reports whether a parameter only ever gets pools of one connection.
 	Capped(p *ssa.Parameter) bool
 	// Inner is the field of a program's own type to which its methods pass statements on.

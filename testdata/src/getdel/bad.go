@@ -157,20 +157,19 @@ func ThroughInterface(ctx context.Context, locks Locks, supplier string, run Imp
 	return errors.Join(runErr, err)
 }
 
-// AcrossPackages sends nothing itself. What it calls to release knows of no lock: that the key is one is
-// known here.
+// AcrossPackages sends nothing itself, nor does what it calls to release, which has all of the mistake.
 func AcrossPackages(ctx context.Context, store *kv.Store, supplier string, run Import) error {
 	key, token := lockKey(supplier), uuid.NewString()
 	if got, err := store.Reserve(ctx, key, token, lease); err != nil || !got {
 		return errors.Join(err, errBusy)
 	}
-	defer releaseIn(context.WithoutCancel(ctx), store, key, token) // want `DEL.* runs after a GET`
+	defer releaseIn(context.WithoutCancel(ctx), store, key, token)
 	return run(ctx)
 }
 
 func releaseIn(ctx context.Context, store *kv.Store, key, token string) {
 	if holder, err := store.Value(ctx, key); err == nil && holder == token {
-		store.Remove(ctx, key)
+		store.Remove(ctx, key) // want `DEL.* runs after a GET`
 	}
 }
 
