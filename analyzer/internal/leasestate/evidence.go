@@ -23,6 +23,19 @@ type evidence struct {
 	unpaired bool // a path that acquired it does not release it
 
 	acquiredIn map[string]bool // by an NX, in the methods of a type or in a function
+	written    map[string]bool // what the acquires write, as form has it
+	against    map[string]bool // what the value is compared with
+}
+
+// own reports whether the value is compared with what the acquire wrote, out of the same place. Of parameters
+// that can't be said.
+func (e *evidence) own() bool {
+	for v := range e.written {
+		if e.against[v] {
+			return true
+		}
+	}
+	return false
 }
 
 // lock reports whether the key is a lock: a name says so and something releases it or looks at whose it
@@ -32,7 +45,7 @@ func (e *evidence) lock() bool {
 	if e.record() {
 		return false
 	}
-	return e.named && (e.released || e.compared) || e.acquired && e.scripted || e.acquired && e.paired && !e.unpaired
+	return e.named && (e.released || e.compared) || e.acquired && (e.scripted || e.own()) || e.acquired && e.paired && !e.unpaired
 }
 
 // record reports whether the key keeps a state: it is made by an NX and then overwritten with other values.
@@ -48,6 +61,17 @@ func (e *evidence) add(o *evidence) {
 	e.paired = e.paired || o.paired
 	e.unpaired = e.unpaired || o.unpaired
 	maps.Copy(e.acquiredIn, o.acquiredIn)
+	maps.Copy(e.written, o.written)
+	maps.Copy(e.against, o.against)
+}
+
+// mark remembers the place out of which a value comes.
+func mark(set map[string]bool, t *term.Term, fn *Function) {
+	if t != nil {
+		if f := form(t, fn); strings.HasPrefix(f, "field ") {
+			set[f] = true
+		}
+	}
 }
 
 // by is the type whose methods belong together, or the function.
@@ -127,13 +151,22 @@ func (j *judge) gather() {
 		case acquire:
 			e.acquired = true
 			e.acquiredIn[by(c.fn)] = true
+			mark(e.written, c.value(), c.fn)
 		case set:
 			e.stored = true
 		case release:
 			e.released = true
 		case look:
 			site := sent(c.e)
-			e.compared = e.compared || slices.ContainsFunc(c.facts, func(f summary.Fact) bool { return compares(f.Cond, site) })
+			for _, f := range c.facts {
+				if !compares(f.Cond, site) {
+					continue
+				}
+				e.compared = true
+				for _, t := range f.Cond.Args {
+					mark(e.against, t, c.fn)
+				}
+			}
 		case compareRelease:
 			e.released, e.compared, e.scripted = true, true, true
 		case compareRenew:
@@ -161,7 +194,7 @@ func (j *judge) of(c *command) *evidence {
 	}
 	e := j.keys[k]
 	if e == nil {
-		e = &evidence{acquiredIn: map[string]bool{}}
+		e = &evidence{acquiredIn: map[string]bool{}, written: map[string]bool{}, against: map[string]bool{}}
 		j.keys[k] = e
 	}
 	return e

@@ -181,7 +181,18 @@ func Format(name string, args []*term.Term) *term.Term {
 		for j < len(format) && strings.IndexByte("+-# 0123456789.", format[j]) >= 0 {
 			j++
 		}
-		if j == len(format) || format[j] == '*' || format[j] == '[' {
+		if j < len(format) && format[j] == '[' { // %[2]s
+			end := strings.IndexByte(format[j:], ']')
+			if end < 0 {
+				return opaque
+			}
+			index, err := strconv.Atoi(format[j+1 : j+end])
+			if err != nil || index < 1 {
+				return opaque
+			}
+			n, j = index, j+end+1
+		}
+		if j == len(format) || format[j] == '*' {
 			return opaque
 		}
 		parts = append(parts, term.Str(format[:i]))
