@@ -6,8 +6,10 @@ require (
 	entgo.io/ent v0.14.5
 	github.com/Masterminds/squirrel v1.5.4
 	github.com/advisorylint/advisorylint v0.0.0
+	github.com/bsm/redislock v0.9.4
 	github.com/doug-martin/goqu/v9 v9.19.0
 	github.com/go-pg/pg/v10 v10.11.0
+	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/go-xorm/xorm v0.7.9
 	github.com/jackc/pgconn v1.14.3
 	github.com/jackc/pgx v3.6.2+incompatible
@@ -15,19 +17,19 @@ require (
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/jinzhu/gorm v1.9.16
 	github.com/jmoiron/sqlx v1.4.0
+	github.com/redis/rueidis v1.0.79
 	github.com/uptrace/bun v1.3.0
+	go.etcd.io/etcd/client/v3 v3.7.3
 	golang.org/x/tools v0.52.0
 	gorm.io/gorm v1.31.2
 	xorm.io/xorm v1.4.3
 )
 
 require (
-	github.com/bsm/redislock v0.9.4 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/go-pg/zerochecker v0.2.0 // indirect
-	github.com/go-redsync/redsync/v4 v4.18.1 // indirect
 	github.com/goccy/go-json v0.10.5 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/golang/snappy v0.0.4 // indirect
@@ -48,7 +50,6 @@ require (
 	github.com/pkg/errors v0.8.1 // indirect
 	github.com/puzpuzpuz/xsync/v3 v3.5.1 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
-	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/syndtr/goleveldb v1.0.0 // indirect
 	github.com/tmthrgd/go-hex v0.0.0-20190904060850-447a3041c3bc // indirect
 	github.com/vmihailenco/bufpool v0.1.11 // indirect
@@ -57,7 +58,6 @@ require (
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
-	go.etcd.io/etcd/client/v3 v3.7.3 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
