@@ -29,7 +29,7 @@ const (
 	poll      = 50 * time.Millisecond  // in place of the heartbeat
 	ttl       = time.Second
 
-	// release bounds a release, so that one in a network that is silent is soon over.
+	// release bounds a release that has no answer to hope for.
 	release = 300 * time.Millisecond
 )
 
@@ -70,7 +70,7 @@ type backend struct {
 	kind *kind
 
 	// open makes a Locker on the server at source, in this process or another. End closes what the Locker
-	// was made of. Options are for all its locks, instead of the short times.
+	// was made of. Options are for all its locks, instead of the short TTL.
 	open func(source string, opts ...lock.Option) (l *lock.Locker, end func() error, err error)
 
 	ended   time.Duration // within which the end of the connection is heard of
@@ -90,7 +90,7 @@ var backends = []backend{
 
 // short is what locks have unless opts say otherwise.
 func short(opts []lock.Option) []lock.Option {
-	return append([]lock.Option{lock.TTL(ttl), lock.ReleaseTimeout(release)}, opts...)
+	return append([]lock.Option{lock.TTL(ttl)}, opts...)
 }
 
 // calm is for locks that must not be lost, nor their releases given up, on a machine that stalls.

@@ -32,7 +32,7 @@ func (s *site) holdThrough() (p *faultproxy.Proxy, h *lock.Handle, k lock.Key) {
 	s.Helper()
 	p, behind := s.proxy()
 	k = s.key()
-	h = s.acquire(s.locker(behind), k)
+	h = s.acquire(s.locker(behind), k, lock.ReleaseTimeout(release))
 	time.Sleep(max(heartbeat, ttl/3) + 50*time.Millisecond)
 	if err := h.Guard(); err != nil {
 		s.Fatalf("before the fault: %v", err)
@@ -99,7 +99,7 @@ func noOverlapInSilence(s *site) {
 				close(entered)
 				<-inner.Done()
 				return section.Leave(ctx, visit) // on the way that is not silent
-			})
+			}, lock.ReleaseTimeout(release))
 			s.want(err, lock.ErrLost)
 		})
 		<-entered

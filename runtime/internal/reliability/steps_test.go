@@ -123,7 +123,7 @@ func lostCancel(s *site) {
 				s.taken(l, s.key())
 				fault(p)
 				ctx, cancel := context.WithTimeout(s.Context(), after)
-				h, err := l.Acquire(ctx, k)
+				h, err := l.Acquire(ctx, k, lock.ReleaseTimeout(release))
 				cancel()
 				if err == nil {
 					_ = h.Release(ctx) // its reply may be the one that is lost

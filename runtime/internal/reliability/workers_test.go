@@ -2,7 +2,9 @@ package reliability_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -33,7 +35,7 @@ func opened(w *stress.Worker, opts ...lock.Option) (b backend, l *lock.Locker, e
 }
 
 // contendWorker has goroutines, of two lockers, that contend for the key: arguments are their number and
-// for how long. It says how many visits to the section there were.
+// for how long. It says when it begins, and how many visits to the section there were.
 func contendWorker(w *stress.Worker) error {
 	b, one, end, k, err := opened(w, calm...)
 	if err != nil {
@@ -58,27 +60,37 @@ func contendWorker(w *stress.Worker) error {
 	if err != nil {
 		return err
 	}
+	for _, l := range []*lock.Locker{one, other} { // connects
+		warm := lock.NewKey("reliability", fmt.Sprint("process ", os.Getpid()))
+		if err := l.Do(context.Background(), warm, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+	}
+	w.Say("begins")
+	visits, err := contend(section, k, stress.Load{Goroutines: goroutines / 2, For: length}, one, other)
+	w.Say("%d", visits)
+	return err
+}
+
+// contend puts the load on each locker.
+func contend(section stress.Section, k lock.Key, load stress.Load, lockers ...*lock.Locker) (visits int64, err error) {
 	type result struct {
 		visits int64
 		err    error
 	}
-	results := make(chan result, 2)
-	for _, l := range []*lock.Locker{one, other} {
+	results := make(chan result)
+	for _, l := range lockers {
 		go func() {
-			load := stress.Load{Goroutines: goroutines / 2, For: length}
 			visits, err := load.Run(context.Background(), section,
-				func(ctx context.Context, fn func(context.Context) error) error {
-					return l.Do(ctx, k, fn)
-				})
+				func(ctx context.Context, fn func(context.Context) error) error { return l.Do(ctx, k, fn) })
 			results <- result{visits, err}
 		}()
 	}
-	first, second := <-results, <-results
-	w.Say("%d", first.visits+second.visits)
-	if first.err != nil {
-		return first.err
+	for range lockers {
+		r := <-results
+		visits, err = visits+r.visits, errors.Join(err, r.err)
 	}
-	return second.err
+	return visits, err
 }
 
 // holdWorker holds the key and says its token. When it was stopped for longer than the TTL, or hears of a
