@@ -23,6 +23,9 @@ type Handle struct {
 	caller context.Context // for observers
 	ended  sync.Once
 
+	waiting context.Context // of the acquire: the caller's, until Close
+	abort   context.CancelCauseFunc
+
 	mu    sync.Mutex
 	turns []Key // whose turn in this process it has
 	hold  Hold  // nil until acquired
@@ -118,10 +121,10 @@ func (h *Handle) Release(ctx context.Context) error {
 	if was == lost {
 		err = cause
 	}
-	h.end()
-	if heard {
+	if heard { // before the next in this process has its turn
 		h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
 	}
+	h.end()
 	return h.fault("release", err)
 }
 
