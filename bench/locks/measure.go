@@ -86,8 +86,8 @@ type tally struct {
 	grants, all                      int // measured; with the warm-up
 }
 
-// warmup is how much of the duration runs before measuring begins: connections are made, scripts
-// loaded, and not all contenders start at once.
+// warmup is how much of the duration runs before measuring begins: not all contenders start at once, and
+// pools grow with what is asked of them.
 const warmup = 0.25
 
 // measure runs one subject under one load. Sent tells how many requests the server got so far; nil
@@ -97,6 +97,9 @@ func measure(ctx context.Context, s subject, at address, key string, l load, dur
 	defer closeAll()
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", s.name(), err)
+	}
+	if err := once(ctx, contenders); err != nil {
+		return outcome{}, fmt.Errorf("%s: the first lock: %w", s.name(), err)
 	}
 	if sent == nil {
 		sent = func() int64 { return 0 }
@@ -152,6 +155,21 @@ func assemble(ctx context.Context, s subject, at address, key string, l load) (c
 		contenders = append(contenders, take)
 	}
 	return contenders, closeAll, nil
+}
+
+// once has every contender take and release the lock, one after the other: connections are made, statements
+// prepared and scripts loaded, none of which is measured.
+func once(ctx context.Context, contenders []acquire) error {
+	for _, take := range contenders {
+		free, err := take(ctx)
+		if err == nil {
+			err = free(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reserve makes room, so that what is measured does not allocate for being measured.

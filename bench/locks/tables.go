@@ -162,7 +162,7 @@ func settings(b *strings.Builder, r *Results) {
 	for _, s := range r.Subjects {
 		rows = append(rows, []string{string(s.System), label(s), s.Version, s.Settings})
 	}
-	table(b, 4, []string{"server", "library", "version", "settings"}, rows)
+	table(b, 4, []string{"server", "library", "module", "settings"}, rows)
 }
 
 // troubled tells of errors, and of grants that were not exclusive.
