@@ -24,7 +24,7 @@ var network = map[string]func(*site){
 
 // networkOfLeases is what sessions can't fail in: they live on at the server until the network is back.
 var networkOfLeases = map[string]func(*site){
-	"leases do not overlap when the network goes silent": noOverlapInSilence,
+	"leases do not overlap when the network goes silent": func(s *site) { s.silenceAfterRenewal(3) },
 }
 
 // holdThrough holds a new key through a proxy, for longer than a renewal or a heartbeat takes.
@@ -74,13 +74,13 @@ func lostInSilence(s *site) {
 	})
 }
 
-func noOverlapInSilence(s *site) {
+// silenceAfterRenewal has the network go silent at moments between two renewals.
+func (s *site) silenceAfterRenewal(rounds int) {
 	section, end, err := s.kind.section(s.source)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { end() })
-	const rounds = 3
 	k, ctx := s.key(), s.ctx()
 	rival := s.locker(s.source, calm...)
 	visits := 0
@@ -103,8 +103,7 @@ func noOverlapInSilence(s *site) {
 			s.want(err, lock.ErrLost)
 		})
 		<-entered
-		// At any moment between two renewals.
-		time.Sleep(time.Duration(n) * ttl / 3 / rounds)
+		time.Sleep(time.Duration(n) * ttl / 3 / time.Duration(rounds))
 		p.Blackhole(true)
 		both.Go(func() {
 			_, err := stress.Load{Goroutines: 1, Rounds: 1, Hold: 10 * time.Millisecond}.Run(ctx, section,

@@ -16,7 +16,7 @@ var lostReplies = map[string]func(*site){
 	"lost replies from the first connection on leave nothing":  func(s *site) { s.loseEachReply(false) },
 	"lost replies on connections that are there leave nothing": func(s *site) { s.loseEachReply(true) },
 	"a grant that is lost on its way to a waiter is not left":  lostGrant,
-	"a reply to one who has given up leaves nothing":           lostCancel,
+	"a reply to one who has given up leaves nothing":           func(s *site) { s.loseReplyOfCancelled(0, 30*time.Millisecond, 100*time.Millisecond) },
 }
 
 // left is how long what nobody knows of may be left.
@@ -108,15 +108,15 @@ func lostGrant(s *site) {
 	})
 }
 
-// lostCancel has the caller give up at a moment when the reply is under way, or lost.
-func lostCancel(s *site) {
+// loseReplyOfCancelled has the caller give up after some time, when the reply is under way, or lost.
+func (s *site) loseReplyOfCancelled(times ...time.Duration) {
 	rival := s.locker(s.source, calm...)
 	for name, fault := range map[string]func(*faultproxy.Proxy){
 		"a slow reply":      func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) },
 		"a lost reply":      func(p *faultproxy.Proxy) { p.DropReplies(1) },
 		"many replies lost": func(p *faultproxy.Proxy) { p.DropReplies(20) },
 	} {
-		for _, after := range []time.Duration{0, 30 * time.Millisecond, 100 * time.Millisecond} {
+		for _, after := range times {
 			s.within(s.left(), fmt.Sprintf("what a cancel during %s leaves", name), func() time.Duration {
 				p, behind := s.proxy()
 				l, k := s.locker(behind), s.key()
