@@ -125,11 +125,48 @@ func quickest(t *testing.T, bound time.Duration, run func() time.Duration) {
 	}
 }
 
+// A client whose sockets heed a context's deadline.
+func TestAReleaseWithContextTimeoutsDoesNotOverrunItsTimeEither(t *testing.T) {
+	noLeaks(t)
+	const patience = 200 * time.Millisecond
+	address := testserver.Redis(t)
+	proxy := faultproxy.New(t, address)
+	f := faulty{proxy: proxy, admin: single(t, address)}
+	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 5 * time.Second, ContextTimeoutEnabled: true})
+	f.Locker = locker(t, client, longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
+	for name, before := range map[string]func(){"open": func() {}, "new": proxy.Cut} {
+		t.Run(name+" connection", func(t *testing.T) {
+			f.releaseInABlackhole(t, lock.NewKey("release"), patience, before)
+		})
+	}
+}
+
+// releaseInABlackhole wants that a release takes no longer than its patience.
+func (f faulty) releaseInABlackhole(t *testing.T, key lock.Key, patience time.Duration, before func()) {
+	t.Helper()
+	quickest(t, bound, func() time.Duration {
+		h := acquire(t, f.Locker, key)
+		before()
+		f.proxy.Blackhole(true)
+		start := time.Now()
+		if err := h.Release(t.Context()); !errors.Is(err, lock.ErrUnconfirmed) {
+			t.Errorf("%v, want ErrUnconfirmed", err)
+		}
+		took := time.Since(start)
+		f.proxy.Blackhole(false)
+		f.wantGone(t, key, time.Now())
+		return took - patience
+	})
+}
+
+// bound is how much later than its end, on a machine that is not busy, a call may return.
+const bound = 100 * time.Millisecond
+
 // In a blackhole no reply comes for as long as the client's ReadTimeout, which is longer than any context here.
 func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
 	noLeaks(t)
-	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(200*time.Millisecond)))
-	const bound = 100 * time.Millisecond
+	const patience = 200 * time.Millisecond
+	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
 	t.Run("acquire", func(t *testing.T) {
 		f.proxy.Blackhole(true)
 		defer f.proxy.Blackhole(false)
@@ -169,24 +206,12 @@ func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
 		f.proxy.Blackhole(false)
 		h.Release(t.Context())
 	})
-	releases := func(t *testing.T, before func()) {
-		key := lock.NewKey("release")
-		quickest(t, bound, func() time.Duration {
-			h := acquire(t, f.Locker, key)
-			before()
-			f.proxy.Blackhole(true)
-			start := time.Now()
-			if err := h.Release(t.Context()); !errors.Is(err, lock.ErrUnconfirmed) {
-				t.Errorf("%v, want ErrUnconfirmed", err)
-			}
-			took := time.Since(start)
-			f.proxy.Blackhole(false)
-			f.wantGone(t, key, time.Now())
-			return took - 200*time.Millisecond
-		})
-	}
-	t.Run("release", func(t *testing.T) { releases(t, func() {}) })
-	t.Run("release on a new connection", func(t *testing.T) { releases(t, f.proxy.Cut) })
+	t.Run("release", func(t *testing.T) {
+		f.releaseInABlackhole(t, lock.NewKey("release"), patience, func() {})
+	})
+	t.Run("release on a new connection", func(t *testing.T) {
+		f.releaseInABlackhole(t, lock.NewKey("release"), patience, f.proxy.Cut)
+	})
 }
 
 func TestReleaseWhoseReplyIsLostIsUnconfirmedAndDone(t *testing.T) {
