@@ -76,7 +76,7 @@ type run struct {
 	entered int
 
 	mu            sync.Mutex
-	ended         bool
+	endedAt       time.Time // zero before
 	during, atEnd troubles
 }
 
@@ -193,8 +193,8 @@ func (r *run) contend(waiting, lasting context.Context, take acquire, t *tally) 
 			if waiting.Err() == nil {
 				r.fail(fmt.Errorf("acquire: %w", err))
 				time.Sleep(time.Millisecond) // not to turn a failing server's errors into load
-			} else if wait := granted.Sub(asked); wait > time.Millisecond {
-				t.acquire = append(t.acquire, wait) // cut short by the end
+			} else if wait := r.stopped().Sub(asked); wait > time.Millisecond {
+				t.acquire = append(t.acquire, wait) // cut short by the end; how long giving up takes is another matter
 			}
 			continue
 		}
@@ -245,7 +245,7 @@ func (r *run) fail(err error) { r.note(troubles{errors: 1, first: err}) }
 func (r *run) note(t troubles) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
+	if !r.endedAt.IsZero() {
 		r.atEnd = r.atEnd.add(t)
 	} else {
 		r.during = r.during.add(t)
@@ -255,7 +255,14 @@ func (r *run) note(t troubles) {
 func (r *run) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = true
+	r.endedAt = time.Now()
+}
+
+// stopped is when the waits were cancelled.
+func (r *run) stopped() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.endedAt
 }
 
 // outcome puts together what the contenders saw.

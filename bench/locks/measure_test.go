@@ -74,6 +74,7 @@ func TestAStarvingContenderCountsInTheWaitAndTheFairness(t *testing.T) {
 			return func(context.Context) error { return nil }, nil
 		}
 		<-ctx.Done()
+		time.Sleep(300 * time.Millisecond) // giving up is not waiting
 		return nil, ctx.Err()
 	})
 	const lasts = 50 * time.Millisecond
@@ -81,8 +82,8 @@ func TestAStarvingContenderCountsInTheWaitAndTheFairness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.acquire) != 4 || o.acquire[0] < lasts {
-		t.Errorf("waits: %v, want four of at least %v", o.acquire, lasts)
+	if len(o.acquire) != 4 || o.acquire[0] < lasts || o.acquire[3]-o.elapsed > 300*time.Millisecond {
+		t.Errorf("waits: %v, want four of at least %v, of a measurement of %v", o.acquire, lasts, o.elapsed)
 	}
 	if f := o.figures(); f.Fairness != 0 || f.Cycles != 0 || f.AcquireP99 < lasts {
 		t.Errorf("figures: %+v", f)
