@@ -83,7 +83,7 @@ type backend struct {
 var backends = []backend{
 	{name: "pgxlock", kind: postgresql, open: openPgx, ended: heartbeat, silent: heartbeat + timeout},
 	{name: "pglock with pgx", kind: postgresql, open: openPG("pgx"), ended: heartbeat, silent: heartbeat + timeout, grace: 250 * time.Millisecond},
-	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: heartbeat, silent: poll + timeout + 500*time.Millisecond, grace: 500 * time.Millisecond, connect: time.Second},
+	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: heartbeat, silent: poll + timeout + 500*time.Millisecond, grace: 500 * time.Millisecond, connect: 5 * time.Second},
 	{name: "mysqllock", kind: mariadb, open: openMySQL, ended: 2 * heartbeat, silent: max(4*heartbeat, time.Second) + heartbeat},
 	{name: "redislock", kind: redisServer, open: openRedis, ended: ttl, silent: ttl, lease: true},
 }
@@ -113,7 +113,7 @@ func openPG(driver string) func(string, ...lock.Option) (*lock.Locker, func() er
 	return func(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
 		if driver == "postgres" {
 			// Lib/pq looks at the context of a connection for the dial only, and else waits without end.
-			source += "&connect_timeout=1"
+			source += "&connect_timeout=5"
 		}
 		db, err := sql.Open(driver, source)
 		if err != nil {

@@ -70,7 +70,7 @@ func (s *site) contend(processes, goroutines int, length time.Duration, kills in
 	if r.Most > 1 || r.Stale > kills {
 		s.Error(r.Err())
 	}
-	if r.Open > kills || kills == 0 && r.Visits != visits || visits < 2 {
+	if r.Open > kills || kills == 0 && r.Visits != visits || r.Visits < 2 {
 		s.Errorf("%+v, want %d visits and at most %d open", r, visits, kills)
 	}
 	k := lock.NewKey("reliability", number)

@@ -233,23 +233,12 @@ func brokenHolder(s *site) {
 		"cut":   func(p *faultproxy.Proxy) { p.Cut() },
 		"reset": func(p *faultproxy.Proxy) { p.Reset() },
 	}
+	if s.lease {
+		keptThrough(s, faults)
+		return
+	}
 	rival := s.locker(s.source, calm...)
 	for name, fault := range faults {
-		if s.lease {
-			p, h, k := s.holdThrough()
-			fault(p)
-			for end := time.Now().Add(2 * ttl); time.Now().Before(end); time.Sleep(ttl / 10) {
-				if err := h.Guard(); err != nil {
-					s.Fatalf("%s: %v", name, err)
-				}
-			}
-			if _, err := rival.Acquire(s.ctx(), k, lock.Try()); !errors.Is(err, lock.ErrNotAcquired) {
-				s.Errorf("%s: a rival gets %v", name, err)
-			}
-			s.release(h)
-			s.wantFree(k)
-			continue
-		}
 		s.within(s.ended, "loss after "+name, func() time.Duration {
 			p, h, k := s.holdThrough()
 			fault(p)
@@ -260,6 +249,29 @@ func brokenHolder(s *site) {
 			return took
 		})
 	}
+}
+
+// keptThrough wants that a lease outlives the faults, for longer than it would without renewal.
+func keptThrough(s *site, faults map[string]func(*faultproxy.Proxy)) {
+	s.Helper()
+	const ttl = 3 * time.Second // not lost because the machine stalls
+	rival, k := s.locker(s.source, calm...), s.key()
+	p, behind := s.proxy()
+	h := s.acquire(s.locker(behind), k, lock.TTL(ttl))
+	for _, fault := range faults {
+		time.Sleep(ttl / 4)
+		fault(p)
+	}
+	for end := time.Now().Add(ttl + ttl/4); time.Now().Before(end); time.Sleep(ttl / 20) {
+		if err := h.Guard(); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if _, err := rival.Acquire(s.ctx(), k, lock.Try()); !errors.Is(err, lock.ErrNotAcquired) {
+		s.Errorf("a rival gets %v", err)
+	}
+	s.release(h)
+	s.wantFree(k)
 }
 
 func halfOpen(s *site) {
