@@ -28,7 +28,7 @@ func wantHeld(t *testing.T, h *lock.Handle, ttl time.Duration) {
 	select {
 	case <-h.Context().Done():
 		t.Fatalf("lost: %v", context.Cause(h.Context()))
-	case <-time.After(ttl + ttl/2):
+	case <-time.After(ttl + ttl/4):
 	}
 	if err := h.Check(within(t, soon)); err != nil {
 		t.Error(err)
@@ -57,10 +57,10 @@ func killedConnections(t *testing.T) {
 // Connections that the network has forgotten are as silent as a server that does not answer, for longer
 // than the TTL. Renewals go on, on others.
 func halfOpenConnections(t *testing.T) {
-	const life = 1500 * time.Millisecond
+	const life = 2500 * time.Millisecond
 	address := testserver.Redis(t)
 	proxy := faultproxy.New(t, address)
-	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 2 * time.Second})
+	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 3 * time.Second})
 	l := locker(t, client, ttl(life))
 	h := acquire(t, l, lock.NewKey("half"))
 	time.Sleep(life / 2) // renewed once, so that every pool of the client has a connection
