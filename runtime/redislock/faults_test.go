@@ -256,7 +256,7 @@ func TestReleaseThatFailsGoesOnUntilTheServerIsReached(t *testing.T) {
 }
 
 func lostRenewals(t *testing.T) {
-	f := throughProxy(t, ttl(3*time.Second))
+	f := throughProxy(t, ttl(6*time.Second))
 	key := lock.NewKey("fault")
 	h := acquire(t, f.Locker, key)
 	for range 3 {

@@ -44,7 +44,7 @@ func wantReleased(t *testing.T, h *lock.Handle) {
 }
 
 func killedConnections(t *testing.T) {
-	const life = 2 * time.Second
+	const life = 5 * time.Second
 	l, admin := onServer(t, ttl(life))
 	h := acquire(t, l, lock.NewKey("kill"))
 	if n, err := admin.ClientKillByFilter(t.Context(), "TYPE", "normal").Result(); n == 0 || err != nil {
@@ -57,10 +57,10 @@ func killedConnections(t *testing.T) {
 // Connections that the network has forgotten are as silent as a server that does not answer, for longer
 // than the TTL. Renewals go on, on others.
 func halfOpenConnections(t *testing.T) {
-	const life = 2500 * time.Millisecond
+	const life = 3 * time.Second
 	address := testserver.Redis(t)
 	proxy := faultproxy.New(t, address)
-	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 3 * time.Second})
+	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 3500 * time.Millisecond})
 	l := locker(t, client, ttl(life))
 	h := acquire(t, l, lock.NewKey("half"))
 	time.Sleep(life / 2) // renewed once, so that every pool of the client has a connection
@@ -73,7 +73,7 @@ func halfOpenConnections(t *testing.T) {
 }
 
 func flushedScripts(t *testing.T) {
-	const life = 2 * time.Second
+	const life = 5 * time.Second
 	l, admin := onServer(t, ttl(life))
 	flush := func() {
 		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
