@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/advisorylint/advisorylint/runtime/internal/pins"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -31,8 +30,9 @@ type session struct {
 
 // open takes a connection out of the pool, unless too few would be left.
 func (b *backend) open(ctx context.Context, nested bool) (*session, error) {
-	most := b.db.Stats().MaxOpenConnections
-	unpin, err := pins.Pin(b.db, most)
+	db := b.pool.Value()
+	most := db.Stats().MaxOpenConnections
+	unpin, err := b.pool.Pin(most)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (b *backend) open(ctx context.Context, nested bool) (*session, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, lock.ErrPoolExhausted)
 		defer cancel()
 	}
-	conn, err := b.db.Conn(ctx)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		unpin()
 		if errors.Is(context.Cause(ctx), lock.ErrPoolExhausted) {

@@ -8,16 +8,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
 // sessions takes sessions out of a *sql.DB.
 type sessions struct {
-	db   *sql.DB
-	pool *pgadvisory.Pool
+	pool *callerPool
+	kept *sql.DB        // of a Locker that the program keeps, with which the pool stays; nil for Do's
 	ends sync.WaitGroup // connections that are being closed
 }
+
+type callerPool = callerpool.Pool[sql.DB, pgadvisory.Probe]
 
 // nestedPatience is how long one who holds a lock already waits for a connection of a pool that is in use
 // to the last: the work may have it that waits for this very call.
@@ -25,7 +28,8 @@ const nestedPatience = time.Second
 
 // Get implements pgadvisory.Sessions.
 func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	stats := s.db.Stats()
+	db := s.pool.Value()
+	stats := db.Stats()
 	unpin, err := s.pool.Pin(stats.MaxOpenConnections)
 	if err != nil {
 		return nil, err
@@ -36,7 +40,7 @@ func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, er
 		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, exhausted)
 		defer cancel()
 	}
-	opened, err := s.db.Conn(ctx)
+	opened, err := db.Conn(ctx)
 	if err != nil {
 		unpin()
 		if cause := context.Cause(ctx); errors.Is(cause, lock.ErrPoolExhausted) {
