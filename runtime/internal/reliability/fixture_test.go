@@ -83,9 +83,9 @@ func (s *site) key() lock.Key {
 }
 
 // locker makes a Locker that is closed at the test's end, and wants that it and its pool close.
-func (s *site) locker(source string, opts ...lock.Option) *lock.Locker {
+func (s *site) locker(source string, t times) *lock.Locker {
 	s.Helper()
-	l, end, err := s.open(source, opts...)
+	l, end, err := s.open(source, t)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -22,7 +22,7 @@ var lostReplies = map[string]func(*site){
 // left is how long what nobody knows of may be left.
 func (s *site) left() time.Duration {
 	if s.lease {
-		return ttl
+		return quick.ttl
 	}
 	return time.Second
 }
@@ -33,12 +33,12 @@ const mostSteps = 60
 // loseEachReply takes and releases a lock through a proxy that drops the first reply, then the second,
 // and so on, until there are no more. Warm says that the locker has connections before.
 func (s *site) loseEachReply(warm bool) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	for step := range mostSteps {
 		var all bool // replies came
 		s.within(s.left(), fmt.Sprintf("what the loss of reply %d leaves", step), func() time.Duration {
 			p, behind := s.proxy()
-			l, k := s.locker(behind), s.key()
+			l, k := s.locker(behind, quick), s.key()
 			if warm {
 				s.taken(l, s.key())
 			}
@@ -84,10 +84,10 @@ func (s *site) cycle(l *lock.Locker, k lock.Key) (acquired, released error) {
 
 // lostGrant loses the reply that says that a wait was granted.
 func lostGrant(s *site) {
-	holder, rival := s.locker(s.source, calm...), s.locker(s.source, calm...)
+	holder, rival := s.locker(s.source, calm), s.locker(s.source, calm)
 	s.within(s.left(), "what the loss of a grant leaves", func() time.Duration {
 		p, behind := s.proxy()
-		l, k := s.locker(behind), s.key()
+		l, k := s.locker(behind, quick), s.key()
 		s.taken(l, s.key()) // connects
 		h := s.acquire(holder, k)
 		waiter := start(func() (*lock.Handle, error) { return l.Acquire(s.ctx(), k) })
@@ -110,7 +110,7 @@ func lostGrant(s *site) {
 
 // loseReplyOfCancelled has the caller give up after some time, when the reply is under way, or lost.
 func (s *site) loseReplyOfCancelled(times ...time.Duration) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	for name, fault := range map[string]func(*faultproxy.Proxy){
 		"a slow reply":      func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) },
 		"a lost reply":      func(p *faultproxy.Proxy) { p.DropReplies(1) },
@@ -119,7 +119,7 @@ func (s *site) loseReplyOfCancelled(times ...time.Duration) {
 		for _, after := range times {
 			s.within(s.left(), fmt.Sprintf("what a cancel during %s leaves", name), func() time.Duration {
 				p, behind := s.proxy()
-				l, k := s.locker(behind), s.key()
+				l, k := s.locker(behind, quick), s.key()
 				s.taken(l, s.key())
 				fault(p)
 				ctx, cancel := context.WithTimeout(s.Context(), after)

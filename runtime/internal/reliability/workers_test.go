@@ -20,11 +20,11 @@ func init() {
 }
 
 // opened is a worker's Locker and key.
-func opened(w *stress.Worker, opts ...lock.Option) (b backend, l *lock.Locker, end func(), k lock.Key, err error) {
+func opened(w *stress.Worker, t times) (b backend, l *lock.Locker, end func(), k lock.Key, err error) {
 	name, source := w.Arguments()[0], w.Arguments()[1]
 	for _, b := range backends {
 		if b.name == name {
-			l, endPool, err := b.open(source, opts...)
+			l, endPool, err := b.open(source, t)
 			if err != nil {
 				return b, nil, nil, k, err
 			}
@@ -37,12 +37,12 @@ func opened(w *stress.Worker, opts ...lock.Option) (b backend, l *lock.Locker, e
 // contendWorker has goroutines, of two lockers, that contend for the key: arguments are their number and
 // for how long. It says when it begins, and how many visits to the section there were.
 func contendWorker(w *stress.Worker) error {
-	b, one, end, k, err := opened(w, calm...)
+	b, one, end, k, err := opened(w, calm)
 	if err != nil {
 		return err
 	}
 	defer end()
-	_, other, endOther, _, err := opened(w, calm...)
+	_, other, endOther, _, err := opened(w, calm)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func contend(section stress.Section, k lock.Key, load stress.Load, lockers ...*l
 }
 
 // holdWorker holds the key and says its token. When it was stopped for longer than the TTL, or hears of a
-// loss, it says what Guard gave just then, and whether the store takes a write with its token. Told to,
-// it releases before.
+// loss, it says what Guard gave just then, and when it is told to, whether the store takes a write with its
+// token. Told before, it releases.
 func holdWorker(w *stress.Worker) error {
-	b, l, end, k, err := opened(w)
+	b, l, end, k, err := opened(w, quick)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func holdWorker(w *stress.Worker) error {
 	go func() { _, _ = w.Hear(); close(told) }()
 	for last := time.Now(); ; time.Sleep(time.Millisecond) {
 		now := time.Now()
-		if err = h.Guard(); err != nil || b.lease && now.Sub(last) > ttl {
+		if err = h.Guard(); err != nil || b.lease && now.Sub(last) > quick.ttl {
 			break
 		}
 		last = now
@@ -122,15 +122,16 @@ func holdWorker(w *stress.Worker) error {
 		default:
 		}
 	}
-	accepted, storeErr := b.kind.store.put(w.Arguments()[1], h.Token())
 	w.Say("guard: %v", err)
+	<-told
+	accepted, storeErr := b.kind.store.put(w.Arguments()[1], h.Token())
 	w.Say("accepted: %v, %v", accepted, storeErr)
 	return nil
 }
 
 // waitWorker says that it is there, and waits for the key.
 func waitWorker(w *stress.Worker) error {
-	_, l, end, k, err := opened(w)
+	_, l, end, k, err := opened(w, quick)
 	if err != nil {
 		return err
 	}
