@@ -9,6 +9,7 @@ import (
 // together.
 func TestTrouble(t *testing.T) {
 	noLeaks(t)
+	watchStalls(t)
 	t.Run("at once", func(t *testing.T) {
 		var all sync.WaitGroup // they wait more than they work: as many as the machine has cores would be few
 		for name, test := range map[string]func(*testing.T){
