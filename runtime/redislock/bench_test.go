@@ -23,15 +23,7 @@ return 0`)
 // BenchmarkCycle takes and releases an uncontended lock, in turn with the floor, so that a machine that
 // is busy is so for both. It reports the medians and their ratio.
 func BenchmarkCycle(b *testing.B) {
-	address := testserver.Redis(b)
-	for name, timeouts := range map[string]bool{"default": false, "ContextTimeoutEnabled": true} {
-		b.Run(name, func(b *testing.B) {
-			cycle(b, connect(b, &redis.UniversalOptions{Addrs: []string{address}, ContextTimeoutEnabled: timeouts}))
-		})
-	}
-}
-
-func cycle(b *testing.B, client redis.UniversalClient) {
+	client := single(b, testserver.Redis(b))
 	ctx := context.Background()
 	for _, s := range []*redis.Script{rawTake, rawFree} {
 		if err := s.Load(ctx, client).Err(); err != nil {
