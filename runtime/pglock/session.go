@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
-	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
 // sessions takes sessions out of a *sql.DB.
@@ -22,30 +20,10 @@ type sessions struct {
 
 type callerPool = callerpool.Pool[sql.DB, pgadvisory.Probe]
 
-// nestedPatience is how long one who holds a lock already waits for a connection of a pool that is in use
-// to the last: the work may have it that waits for this very call.
-const nestedPatience = time.Second
-
 // Get implements pgadvisory.Sessions.
 func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	db := s.pool.Value()
-	stats := db.Stats()
-	unpin, err := s.pool.Pin(stats.MaxOpenConnections)
+	opened, unpin, err := callerpool.Conn(ctx, s.pool, nested)
 	if err != nil {
-		return nil, err
-	}
-	if nested && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
-		var cancel context.CancelFunc
-		exhausted := fmt.Errorf("%w: none of %d came free in %v, while a lock is held", lock.ErrPoolExhausted, stats.MaxOpenConnections, nestedPatience)
-		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, exhausted)
-		defer cancel()
-	}
-	opened, err := db.Conn(ctx)
-	if err != nil {
-		unpin()
-		if cause := context.Cause(ctx); errors.Is(cause, lock.ErrPoolExhausted) {
-			return nil, cause
-		}
 		return nil, err
 	}
 	c, err := below(opened)
@@ -74,32 +52,15 @@ func (s *session) QueryRow(ctx context.Context, query string, args []any, dest .
 	return s.queryRow(ctx, query, args, dest...)
 }
 
-// past is a deadline that ends a read at once.
-var past = time.Unix(1, 0)
-
-// Park implements pgadvisory.Session. It sets the deadline itself, since a program may have told pgx to send a
-// cancel request when a context ends. Notifications are left for whoever listens: pgx keeps them.
+// Park implements pgadvisory.Session. Notifications are left for whoever listens: pgx keeps them.
 func (s *session) Park(ctx context.Context) (err error) {
 	if s.pgx == nil {
 		return errors.ErrUnsupported
 	}
 	failed := s.Raw(func(any) error {
-		network := s.pgx.PgConn().Conn()
-		interrupted := make(chan struct{})
-		stop := context.AfterFunc(ctx, func() {
-			defer close(interrupted)
-			_ = network.SetReadDeadline(past)
-		})
-		for err == nil {
-			err = s.pgx.PgConn().WaitForNotification(context.Background())
-		}
-		if !stop() {
-			<-interrupted
-			_ = network.SetReadDeadline(time.Time{})
-		}
-		if ctx.Err() != nil && !s.pgx.IsClosed() {
-			err = nil
-		}
+		c := s.pgx.PgConn()
+		read := func() error { return c.WaitForNotification(context.Background()) }
+		err = pgadvisory.ReadUntil(ctx, c.Conn(), read, c.IsClosed)
 		return nil
 	})
 	if failed != nil {
