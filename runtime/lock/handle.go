@@ -33,6 +33,8 @@ type Handle struct {
 	state state
 	cause error // of lost
 	heard bool  // observers were told that it was acquired; of the end they are told only then
+
+	telling sync.Mutex // keeps what observers are told in order
 }
 
 type state int
@@ -122,7 +124,9 @@ func (h *Handle) Release(ctx context.Context) error {
 		err = cause
 	}
 	if heard { // before the next in this process has its turn
+		h.telling.Lock()
 		h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
+		h.telling.Unlock()
 	}
 	h.end()
 	return h.fault("release", err)
@@ -161,6 +165,8 @@ func (h *Handle) lose(reason error) {
 	}
 	h.state, h.cause = lost, reason
 	heard := h.heard
+	h.telling.Lock() // before a release can have been called
+	defer h.telling.Unlock()
 	h.mu.Unlock()
 	h.cancel(h.fault("hold", reason))
 	if heard {
@@ -173,6 +179,8 @@ func (h *Handle) acquired(took time.Duration, queued bool) {
 	h.mu.Lock()
 	h.heard = true
 	was, cause := h.state, h.cause
+	h.telling.Lock()
+	defer h.telling.Unlock()
 	h.mu.Unlock()
 	h.observe(Event{Kind: Acquired, Took: took, Queued: queued})
 	if was == lost {
