@@ -42,7 +42,9 @@ func Fencing() Option { return func(c *config) { c.core.Fencing = true } }
 // a silent network: 5 s unless said. See PollInterval for drivers other than pgx.
 func Heartbeat(every time.Duration) Option { return func(c *config) { c.core.Heartbeat = every } }
 
-// HeartbeatTimeout is how long the sign of life may take before the lock is lost: 5 s unless said.
+// HeartbeatTimeout is how long the sign of life may take before the lock is lost: 5 s unless said. So the loss
+// in a silent network is noticed within Heartbeat + HeartbeatTimeout, with drivers other than pgx within
+// PollInterval + HeartbeatTimeout.
 func HeartbeatTimeout(d time.Duration) Option {
 	return func(c *config) { c.core.HeartbeatTimeout = d }
 }

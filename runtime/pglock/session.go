@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
@@ -13,16 +14,25 @@ import (
 
 // sessions takes sessions out of a *sql.DB.
 type sessions struct {
-	pool *callerPool
-	kept *sql.DB        // of a Locker that the program keeps, with which the pool stays; nil for Do's
-	ends sync.WaitGroup // connections that are being closed
+	pool   *callerPool
+	kept   *sql.DB        // of a Locker that the program keeps, with which the pool stays; nil for Do's
+	prompt atomic.Bool    // the driver is known to heed contexts
+	ends   sync.WaitGroup // connections that are being opened or closed
 }
 
 type callerPool = callerpool.Pool[sql.DB, pgadvisory.Probe]
 
 // Get implements pgadvisory.Sessions.
 func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	opened, unpin, err := callerpool.Conn(ctx, s.pool, nested)
+	take := func() (*sql.Conn, func(), error) { return callerpool.Conn(ctx, s.pool, nested) }
+	var opened *sql.Conn
+	var unpin func()
+	var err error
+	if s.prompt.Load() {
+		opened, unpin, err = take()
+	} else {
+		opened, unpin, err = aside(ctx, s.ends.Go, take)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +42,22 @@ func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, er
 		unpin()
 		return nil, err
 	}
+	s.prompt.Store(c.pgx != nil)
 	return &session{conn: c, from: s, unpin: unpin}, nil
 }
 
-// Close implements pgadvisory.Sessions. The pool is the caller's.
+// Close implements pgadvisory.Sessions. The pool is the caller's. What a silent network still keeps is not
+// waited for: a connection that lib/pq opens, and pgx's request to cancel a statement.
 func (s *sessions) Close() error {
-	s.ends.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.ends.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(goodbye):
+	}
 	return nil
 }
 
@@ -81,20 +101,19 @@ func (s *session) Return() {
 	s.unpin()
 }
 
-// goodbye is how long Destroy waits for pgx to have the server give up a statement whose context ended:
-// until then it may still grant what the statement asks for.
-const goodbye = 250 * time.Millisecond
-
+// Destroy implements pgadvisory.Session. Pgx, when a context has ended, first has the server give up the
+// statement, and then reads to the end of the connection, each for up to 15 s: long after goodbye.
 func (s *session) Destroy() {
 	s.hangUp()
 	s.unpin()
 	if s.pgx == nil || !s.pgx.IsClosed() {
 		return
 	}
-	done := s.pgx.PgConn().CleanupDone() // after 15 s at most
+	c := s.pgx.PgConn()
 	select {
-	case <-done:
+	case <-c.CleanupDone():
 	case <-time.After(goodbye):
-		s.from.ends.Go(func() { <-done })
+		_ = c.Conn().Close() // ends the reading; the error is the network's
+		s.from.ends.Go(func() { <-c.CleanupDone() })
 	}
 }

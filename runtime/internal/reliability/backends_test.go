@@ -80,17 +80,16 @@ type backend struct {
 	// was made of.
 	open func(source string, t times) (l *lock.Locker, end func() error, err error)
 
-	ended   time.Duration // within which the end of the connection is heard of
-	silent  time.Duration // and a network that is silent
-	grace   time.Duration // that the driver is given, beyond a bound, to give up a statement
-	connect time.Duration // that the driver takes, whatever the bound, when it must connect
-	lease   bool          // the lock is not the connection's, and outlives it
+	ended  time.Duration // within which the end of the connection is heard of
+	silent time.Duration // and a network that is silent
+	grace  time.Duration // that the driver is given, beyond a bound, to give up a statement
+	lease  bool          // the lock is not the connection's, and outlives it
 }
 
 var backends = []backend{
 	{name: "pgxlock", kind: postgresql, open: openPgx, ended: quick.heartbeat, silent: quick.heartbeat + quick.timeout},
 	{name: "pglock with pgx", kind: postgresql, open: openPG("pgx"), ended: quick.heartbeat, silent: quick.heartbeat + quick.timeout, grace: 250 * time.Millisecond},
-	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: quick.heartbeat, silent: quick.poll + quick.timeout + 500*time.Millisecond, grace: 500 * time.Millisecond, connect: 5 * time.Second},
+	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: quick.heartbeat, silent: quick.poll + quick.timeout, grace: 250 * time.Millisecond},
 	{name: "mysqllock", kind: mariadb, open: openMySQL, ended: 2 * quick.heartbeat, silent: max(4*quick.heartbeat, time.Second) + quick.heartbeat},
 	{name: "redislock", kind: redisServer, open: openRedis, ended: quick.ttl, silent: quick.ttl, lease: true},
 }
@@ -110,10 +109,6 @@ func openPgx(source string, t times) (*lock.Locker, func() error, error) {
 
 func openPG(driver string) func(string, times) (*lock.Locker, func() error, error) {
 	return func(source string, t times) (*lock.Locker, func() error, error) {
-		if driver == "postgres" {
-			// Lib/pq looks at the context of a connection for the dial only, and else waits without end.
-			source += "&connect_timeout=5"
-		}
 		db, err := sql.Open(driver, source)
 		if err != nil {
 			return nil, nil, err

@@ -165,9 +165,6 @@ func (s *site) acquireThroughSilence(warm bool) {
 	const bound = 300 * time.Millisecond
 	rival := s.locker(s.source, calm)
 	most := bound + time.Second/2 + s.grace
-	if !warm {
-		most += s.connect
-	}
 	for what, limit := range map[string]func() (context.Context, lock.Option){
 		"wait": func() (context.Context, lock.Option) { return s.ctx(), lock.Wait(bound) },
 		"context": func() (context.Context, lock.Option) {
