@@ -76,7 +76,7 @@ type run struct {
 	entered int
 
 	mu            sync.Mutex
-	ended         bool
+	endedAt       time.Time // zero before
 	during, atEnd troubles
 }
 
@@ -86,8 +86,8 @@ type tally struct {
 	grants, all                      int // measured; with the warm-up
 }
 
-// warmup is how much of the duration runs before measuring begins: connections are made, scripts
-// loaded, and not all contenders start at once.
+// warmup is how much of the duration runs before measuring begins: not all contenders start at once, and
+// pools grow with what is asked of them.
 const warmup = 0.25
 
 // measure runs one subject under one load. Sent tells how many requests the server got so far; nil
@@ -97,6 +97,9 @@ func measure(ctx context.Context, s subject, at address, key string, l load, dur
 	defer closeAll()
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", s.name(), err)
+	}
+	if err := once(ctx, contenders); err != nil {
+		return outcome{}, fmt.Errorf("%s: the first lock: %w", s.name(), err)
 	}
 	if sent == nil {
 		sent = func() int64 { return 0 }
@@ -154,6 +157,21 @@ func assemble(ctx context.Context, s subject, at address, key string, l load) (c
 	return contenders, closeAll, nil
 }
 
+// once has every contender take and release the lock, one after the other: connections are made, statements
+// prepared and scripts loaded, none of which is measured.
+func once(ctx context.Context, contenders []acquire) error {
+	for _, take := range contenders {
+		free, err := take(ctx)
+		if err == nil {
+			err = free(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reserve makes room, so that what is measured does not allocate for being measured.
 func (t *tally) reserve(l load) {
 	size := 1 << 17 / l.contenders
@@ -175,8 +193,8 @@ func (r *run) contend(waiting, lasting context.Context, take acquire, t *tally) 
 			if waiting.Err() == nil {
 				r.fail(fmt.Errorf("acquire: %w", err))
 				time.Sleep(time.Millisecond) // not to turn a failing server's errors into load
-			} else if wait := granted.Sub(asked); wait > time.Millisecond {
-				t.acquire = append(t.acquire, wait) // cut short by the end
+			} else if wait := r.stopped().Sub(asked); wait > time.Millisecond {
+				t.acquire = append(t.acquire, wait) // cut short by the end; how long giving up takes is another matter
 			}
 			continue
 		}
@@ -227,7 +245,7 @@ func (r *run) fail(err error) { r.note(troubles{errors: 1, first: err}) }
 func (r *run) note(t troubles) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
+	if !r.endedAt.IsZero() {
 		r.atEnd = r.atEnd.add(t)
 	} else {
 		r.during = r.during.add(t)
@@ -237,7 +255,14 @@ func (r *run) note(t troubles) {
 func (r *run) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = true
+	r.endedAt = time.Now()
+}
+
+// stopped is when the waits were cancelled.
+func (r *run) stopped() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.endedAt
 }
 
 // outcome puts together what the contenders saw.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -68,53 +68,66 @@ func TestTwoInsideAtOnceAreSeen(t *testing.T) {
 }
 
 func TestAStarvingContenderCountsInTheWaitAndTheFairness(t *testing.T) {
-	var first sync.Once
+	var calls atomic.Int64
 	greedy := local(func(ctx context.Context) (release, error) {
-		got := false
-		if first.Do(func() { got = true }); got {
+		if calls.Add(1) <= 4 { // the first lock of each
 			return func(context.Context) error { return nil }, nil
 		}
 		<-ctx.Done()
+		time.Sleep(300 * time.Millisecond) // giving up is not waiting
 		return nil, ctx.Err()
 	})
-	// One got it before measuring began, and all wait for ever since.
 	const lasts = 50 * time.Millisecond
 	o, err := measure(t.Context(), greedy, "", "key", load{contenders: 4}, lasts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.acquire) != 4 || o.acquire[0] < lasts {
-		t.Errorf("waits: %v, want four of at least %v", o.acquire, lasts)
+	if len(o.acquire) != 4 || o.acquire[0] < lasts || o.acquire[3]-o.elapsed > 300*time.Millisecond {
+		t.Errorf("waits: %v, want four of at least %v, of a measurement of %v", o.acquire, lasts, o.elapsed)
 	}
 	if f := o.figures(); f.Fairness != 0 || f.Cycles != 0 || f.AcquireP99 < lasts {
 		t.Errorf("figures: %+v", f)
 	}
 }
 
+// after is a subject that is right for the first lock of one contender, and then does as take does.
+func after(take func(ctx context.Context) (release, error)) subject {
+	var calls atomic.Int64
+	return local(func(ctx context.Context) (release, error) {
+		if calls.Add(1) == 1 {
+			return func(context.Context) error { return nil }, nil
+		}
+		return take(ctx)
+	})
+}
+
 func TestErrorsAreToldApartByWhenTheyHappened(t *testing.T) {
 	boom, late := errors.New("boom"), errors.New("late")
-	s := local(func(ctx context.Context) (release, error) {
-		if ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		return nil, boom
-	})
-	o, err := measure(t.Context(), s, "", "key", load{contenders: 2}, 30*time.Millisecond, nil)
+	s := after(func(context.Context) (release, error) { return nil, boom })
+	o, err := measure(t.Context(), s, "", "key", alone, 30*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.during.errors == 0 || !errors.Is(o.during.first, boom) || o.atEnd.errors != 0 {
 		t.Errorf("troubles: %+v, %+v", o.during, o.atEnd)
 	}
-	s = local(func(ctx context.Context) (release, error) {
+	s = after(func(ctx context.Context) (release, error) {
 		<-ctx.Done()
 		return func(context.Context) error { return late }, nil
 	})
-	if o, err = measure(t.Context(), s, "", "key", load{contenders: 1}, 30*time.Millisecond, nil); err != nil {
+	if o, err = measure(t.Context(), s, "", "key", alone, 30*time.Millisecond, nil); err != nil {
 		t.Fatal(err)
 	}
 	if o.during.errors != 0 || o.atEnd.errors != 1 || !errors.Is(o.atEnd.first, late) {
 		t.Errorf("troubles: %+v, %+v", o.during, o.atEnd)
+	}
+}
+
+func TestALibraryThatCannotLockIsNotMeasured(t *testing.T) {
+	boom := errors.New("boom")
+	s := local(func(context.Context) (release, error) { return nil, boom })
+	if _, err := measure(t.Context(), s, "", "key", alone, time.Millisecond, nil); !errors.Is(err, boom) {
+		t.Errorf("error: %v", err)
 	}
 }
 

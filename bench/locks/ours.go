@@ -22,9 +22,9 @@ var (
 		{system: postgresql, library: "pgxlock", ours: true, module: pgxModule, settings: "as it comes", open: openPgxlock,
 			goals: map[string]float64{twoSelects: 1.15}},
 		{system: postgresql, library: "pglock", variant: "pgx", ours: true, module: pgxModule,
-			settings: "as it comes, on pgx's driver for database/sql", open: openPglock("pgx")},
+			settings: "as it comes, on pgx's driver for database/sql; the pool keeps one idle connection", open: openPglock("pgx")},
 		{system: postgresql, library: "pglock", variant: "lib/pq", ours: true, module: "github.com/lib/pq",
-			settings: "as it comes, on lib/pq", open: openPglock("postgres")},
+			settings: "as it comes, on lib/pq; the pool keeps one idle connection", open: openPglock("postgres")},
 	}
 	ourRedis = []subject{
 		{system: redisdb, library: "redislock", ours: true, module: goredisModule, settings: "as it comes", open: openRedislock,
@@ -72,6 +72,8 @@ func openPglock(driver string) func(context.Context, address, string) (client, e
 		if err != nil {
 			return client{}, err
 		}
+		// Two, which is the default, for each of 64 processes are more than the server has.
+		db.SetMaxIdleConns(1)
 		locker, err := pglock.New(db)
 		if err != nil {
 			db.Close()

@@ -193,7 +193,7 @@ func described(all []subject) []Subject {
 	kept := make([]Subject, len(all))
 	for i, s := range all {
 		kept[i] = Subject{System: s.system, Library: s.library, Variant: s.variant, Settings: s.settings,
-			Version: known[s.module], Ours: s.ours, Floor: s.floor}
+			Version: strings.TrimSpace(s.module + " " + known[s.module]), Ours: s.ours, Floor: s.floor}
 	}
 	return kept
 }

@@ -24,7 +24,7 @@ type subject struct {
 	variant  string // "defaults", "tuned", or what tells two floors apart
 	settings string // what the variant means, in words
 	ours     bool
-	module   string // whose version the tables give; empty for this one
+	module   string // whose version matters: the library's, or what ours and the floors use
 
 	// floor marks a subject that takes no lock: what the requests of a lock cost at least. It is
 	// measured without contention only.

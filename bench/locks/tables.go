@@ -18,8 +18,16 @@ const (
 	page      = "benchmarks.md"
 	beginMark = "<!-- locks: made by the command below, not by hand -->"
 	endMark   = "<!-- locks: end -->"
-	remake    = "cd bench/locks && go run . -write ../../docs"
 )
+
+// remake is the command that measured, for the page.
+func remake(r *Results) string {
+	urgently := ""
+	if r.Machine.Urgent {
+		urgently = "chrt -r 1 "
+	}
+	return fmt.Sprintf("cd bench/locks && %sgo run . -duration %v -rounds %d -write ../../docs", urgently, r.Settings.Duration, r.Settings.Rounds)
+}
 
 // publish writes the tables into the page and draws the plot beside it.
 func publish(r *Results, folder string) error {
@@ -67,7 +75,7 @@ func tables(w io.Writer, r *Results) error {
 
 // facts say what was measured where.
 func facts(b *strings.Builder, r *Results) {
-	fmt.Fprintf(b, "\nMade by `%s` on %s: %d cores (%s, %s), %s, load average %s before the run", remake, r.Date,
+	fmt.Fprintf(b, "\nMade by `%s` on %s: %d cores (%s, %s), %s, load average %s before the run", remake(r), r.Date,
 		r.Machine.Cores, r.Machine.Model, r.Machine.System, r.Machine.Go, r.Machine.Load)
 	if r.Machine.Urgent {
 		b.WriteString(", at a real-time priority")
@@ -162,7 +170,7 @@ func settings(b *strings.Builder, r *Results) {
 	for _, s := range r.Subjects {
 		rows = append(rows, []string{string(s.System), label(s), s.Version, s.Settings})
 	}
-	table(b, 4, []string{"server", "library", "version", "settings"}, rows)
+	table(b, 4, []string{"server", "library", "module", "settings"}, rows)
 }
 
 // troubled tells of errors, and of grants that were not exclusive.
@@ -177,6 +185,9 @@ func troubled(b *strings.Builder, r *Results) {
 				continue
 			}
 			where := fmt.Sprintf("%d contenders, hold %v", row.Contenders, row.Hold)
+			if row.load() == alone {
+				where = "one contender"
+			}
 			if row.Apart {
 				where += ", many processes"
 			}

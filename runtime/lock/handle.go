@@ -23,6 +23,9 @@ type Handle struct {
 	caller context.Context // for observers
 	ended  sync.Once
 
+	waiting context.Context // of the acquire: the caller's, until Close
+	abort   context.CancelCauseFunc
+
 	mu    sync.Mutex
 	turns []Key // whose turn in this process it has
 	hold  Hold  // nil until acquired
@@ -30,6 +33,8 @@ type Handle struct {
 	state state
 	cause error // of lost
 	heard bool  // observers were told that it was acquired; of the end they are told only then
+
+	telling sync.Mutex // keeps what observers are told in order
 }
 
 type state int
@@ -118,10 +123,12 @@ func (h *Handle) Release(ctx context.Context) error {
 	if was == lost {
 		err = cause
 	}
-	h.end()
-	if heard {
+	if heard { // before the next in this process has its turn
+		h.telling.Lock()
 		h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
+		h.telling.Unlock()
 	}
+	h.end()
 	return h.fault("release", err)
 }
 
@@ -158,6 +165,8 @@ func (h *Handle) lose(reason error) {
 	}
 	h.state, h.cause = lost, reason
 	heard := h.heard
+	h.telling.Lock() // before a release can have been called
+	defer h.telling.Unlock()
 	h.mu.Unlock()
 	h.cancel(h.fault("hold", reason))
 	if heard {
@@ -170,6 +179,8 @@ func (h *Handle) acquired(took time.Duration, queued bool) {
 	h.mu.Lock()
 	h.heard = true
 	was, cause := h.state, h.cause
+	h.telling.Lock()
+	defer h.telling.Unlock()
 	h.mu.Unlock()
 	h.observe(Event{Kind: Acquired, Took: took, Queued: queued})
 	if was == lost {

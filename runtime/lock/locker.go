@@ -18,8 +18,6 @@ type Locker struct {
 
 	mu      sync.Mutex
 	closed  bool
-	ctx     context.Context // ends with the Locker, with ErrClosed as its cause
-	cancel  context.CancelCauseFunc
 	handles map[*Handle]struct{}
 	calls   sync.WaitGroup // acquires under way and handles not released
 }
@@ -31,7 +29,6 @@ func New(backend Backend, opts ...Option) (*Locker, error) {
 		return nil, fmt.Errorf("%s: %w", backend.Name(), err)
 	}
 	l := &Locker{backend: backend, opts: o, handles: map[*Handle]struct{}{}}
-	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
 
@@ -57,7 +54,7 @@ func (l *Locker) acquire(ctx, parent context.Context, keys []Key, opts []Option)
 		return nil, err
 	}
 	start := time.Now()
-	queued, err := l.take(ctx, h)
+	queued, err := l.take(h)
 	if err != nil {
 		err = h.fault("acquire", err)
 		h.mu.Lock()
@@ -96,8 +93,10 @@ func (l *Locker) pending(ctx, parent context.Context, keys []Key, more []Option)
 			return nil, h.fault("acquire", fmt.Errorf("%w: %q", ErrReentrant, k))
 		}
 	}
+	h.waiting, h.abort = context.WithCancelCause(ctx)
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(parent, handleKey{}, h))
 	if err := l.remember(h); err != nil {
+		h.abort(err)
 		h.cancel(err)
 		return nil, h.fault("acquire", err)
 	}
@@ -112,32 +111,30 @@ const (
 	beforeEnd = 25 * time.Millisecond // at most; an eighth of a shorter wait
 )
 
-// take waits for the turn in this process on every key, then for the server.
-func (l *Locker) take(ctx context.Context, h *Handle) (queued bool, err error) {
+// take waits for the turn in this process on every key, then for the server. Close ends it.
+func (l *Locker) take(h *Handle) (queued bool, err error) {
+	defer h.abort(nil)
 	start := time.Now()
-	if queued, err = l.queue(ctx, h); err != nil {
+	if queued, err = l.queue(h); err != nil {
 		return queued, err
 	}
 	wait := h.opts.wait
 	if wait > 0 {
 		wait = max(wait-time.Since(start), time.Millisecond)
 	}
-	return queued, l.ask(ctx, h, wait)
+	return queued, l.ask(h, wait)
 }
 
-// waiting bounds ctx by the Locker's end, and by a time to wait unless that is 0 or forever.
-func (l *Locker) waiting(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.ctx, func() { end(ErrClosed) })
-	cancel := func() {}
-	if wait > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, wait, ErrTimeout)
+// bounded is ctx for at most a time to wait, unless that is 0 or forever.
+func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if wait <= 0 {
+		return ctx, func() {}
 	}
-	return ctx, func() { stop(); cancel(); end(nil) }
+	return context.WithTimeoutCause(ctx, wait, ErrTimeout)
 }
 
 // queue waits for the turns. Keys are in order, so that two who want several can't wait for each other.
-func (l *Locker) queue(ctx context.Context, h *Handle) (queued bool, err error) {
+func (l *Locker) queue(h *Handle) (queued bool, err error) {
 	if h.opts.wait == 0 {
 		return l.tryQueue(h)
 	}
@@ -145,7 +142,7 @@ func (l *Locker) queue(ctx context.Context, h *Handle) (queued bool, err error) 
 	for _, k := range h.keys {
 		if behind := l.queues.enter(k, h.opts.shared); behind != nil {
 			queued = true
-			if err := l.stand(ctx, behind, start, h.opts.wait); err != nil {
+			if err := stand(h.waiting, behind, start, h.opts.wait); err != nil {
 				return queued, err
 			}
 		}
@@ -169,11 +166,11 @@ func (l *Locker) tryQueue(h *Handle) (queued bool, err error) {
 }
 
 // stand waits in a queue, for what is left of a wait that began at start.
-func (l *Locker) stand(ctx context.Context, behind *place, start time.Time, wait time.Duration) error {
+func stand(ctx context.Context, behind *place, start time.Time, wait time.Duration) error {
 	if wait > 0 {
 		wait = max(wait-time.Since(start), time.Nanosecond)
 	}
-	ctx, cancel := l.waiting(ctx, wait)
+	ctx, cancel := bounded(ctx, wait)
 	defer cancel()
 	if err := behind.wait(ctx); err != nil {
 		return waitError(ctx, err)
@@ -182,14 +179,14 @@ func (l *Locker) stand(ctx context.Context, behind *place, start time.Time, wait
 }
 
 // ask asks the server, for what is left of the time to wait.
-func (l *Locker) ask(ctx context.Context, h *Handle, wait time.Duration) error {
+func (l *Locker) ask(h *Handle, wait time.Duration) error {
 	request := Request{
 		Keys: h.keys, Shared: h.opts.shared, Wait: wait, TTL: h.opts.ttl,
 		ReleaseTimeout: h.opts.releaseTimeout, Nested: h.outer.nested(l), Lost: h.lose,
 		Renewed: func(took time.Duration, err error) { h.observe(Event{Kind: Renewed, Took: took, Err: err}) },
 	}
 	ended := false // by the context's deadline, of which the server was told
-	if deadline, ok := ctx.Deadline(); ok && wait != 0 {
+	if deadline, ok := h.waiting.Deadline(); ok && wait != 0 {
 		left := time.Until(deadline)
 		left = max(left-min(left/8, beforeEnd), time.Millisecond)
 		if ended = wait < 0 || left < wait; ended {
@@ -199,7 +196,7 @@ func (l *Locker) ask(ctx context.Context, h *Handle, wait time.Duration) error {
 	if wait > 0 {
 		wait += afterWait
 	}
-	ctx, cancel := l.waiting(ctx, wait)
+	ctx, cancel := bounded(h.waiting, wait)
 	defer cancel()
 	hold, err := l.backend.Acquire(ctx, request)
 	if err != nil {
@@ -217,8 +214,8 @@ func (l *Locker) ask(ctx context.Context, h *Handle, wait time.Duration) error {
 	if h.opts.shared {
 		h.leave()
 	}
-	if l.ctx.Err() != nil {
-		return errors.Join(ErrClosed, h.Release(ctx)) // Close may have passed by this handle
+	if errors.Is(context.Cause(h.waiting), ErrClosed) {
+		return errors.Join(ErrClosed, h.Release(ctx)) // Close was too early for this handle to be released by it
 	}
 	return nil
 }
@@ -279,8 +276,8 @@ func (l *Locker) Close() error {
 	}
 	l.closed = true
 	l.mu.Unlock()
-	l.cancel(ErrClosed)
 	for _, h := range l.open() {
+		h.abort(ErrClosed)
 		h.lose(ErrClosed)
 	}
 	done := make(chan struct{})

@@ -310,9 +310,9 @@ func TestObserversHearOfNoEndWithoutABeginning(t *testing.T) {
 	var heard kinds
 	l, server := newLocal(t, WithObserver(&heard))
 	closed := make(chan error, 1)
-	server.acquire = func(context.Context, Request) error {
+	server.acquire = func(ctx context.Context, _ Request) error {
 		go func() { closed <- l.Close() }()
-		<-l.ctx.Done() // the grant comes in spite of it
+		<-ctx.Done() // the grant comes in spite of it
 		return nil
 	}
 	if _, err := l.Acquire(t.Context(), keyA); !errors.Is(err, ErrClosed) {

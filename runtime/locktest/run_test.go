@@ -30,6 +30,7 @@ func TestSuite(t *testing.T) {
 // TestSuiteSees runs TestSuite in another process, where its failure is what is wanted, against servers
 // that do one thing wrong each.
 func TestSuiteSees(t *testing.T) {
+	free := make(chan struct{}, 8) // more at once than processors: they mostly wait
 	for _, c := range []struct {
 		defect defect
 		in     string // the behaviour that fails
@@ -57,11 +58,11 @@ func TestSuiteSees(t *testing.T) {
 		{releasesLate, "a release with a context that has ended gets out"},
 		{checksNothing, "a check of a lock that the server has ended is ErrLost or no answer, never nil"},
 	} {
+		ended := startSuite(c.defect, c.in, free)
 		t.Run(string(c.defect)+" in "+c.in, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run=^TestSuite$/^"+regexp.QuoteMeta(c.in)+"$", "-test.v")
-			cmd.Env = append(os.Environ(), defectVariable+"="+string(c.defect))
-			out, err := cmd.CombinedOutput()
+			<-ended.done
+			out, err := ended.out, ended.err
 			if err == nil {
 				t.Errorf("the suite passes:\n%s", out)
 			}
@@ -70,4 +71,25 @@ func TestSuiteSees(t *testing.T) {
 			}
 		})
 	}
+}
+
+// suiteRun is a run of TestSuite in another process.
+type suiteRun struct {
+	done chan struct{}
+	out  []byte
+	err  error
+}
+
+// startSuite runs one behaviour against a server with a defect, when a place is free.
+func startSuite(d defect, in string, free chan struct{}) *suiteRun {
+	r := &suiteRun{done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		free <- struct{}{}
+		defer func() { <-free }()
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSuite$/^"+regexp.QuoteMeta(in)+"$", "-test.v")
+		cmd.Env = append(os.Environ(), defectVariable+"="+string(d))
+		r.out, r.err = cmd.CombinedOutput()
+	}()
+	return r
 }

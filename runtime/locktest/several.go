@@ -2,72 +2,12 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
-
-var nesting = []behaviour{
-	{"the same key in the same chain of calls is ErrReentrant", func(s *suite) {
-		a, k, other := s.locker(), s.key(), s.key()
-		nothing := func(context.Context) error { s.Error("the inner function ran"); return nil }
-		s.want(a.Do(s.ctx(), k, func(ctx context.Context) error {
-			s.want(a.Do(ctx, k, nothing), lock.ErrReentrant)
-			s.want(a.DoAll(ctx, []lock.Key{other, k}, nothing), lock.ErrReentrant)
-			_, err := a.Acquire(ctx, k, lock.Try())
-			s.want(err, lock.ErrReentrant)
-			return a.Do(ctx, other, func(ctx context.Context) error {
-				s.want(a.Do(ctx, k, nothing), lock.ErrReentrant)
-				return nil
-			})
-		}))
-		h := s.acquire(a, k)
-		_, err := a.Acquire(h.Context(), k)
-		s.want(err, lock.ErrReentrant)
-		s.release(h)
-	}},
-	{"different keys nest", func(s *suite) {
-		a, b, outer, inner := s.locker(), s.locker(), s.key(), s.key()
-		s.want(a.Do(s.ctx(), outer, func(ctx context.Context) error {
-			return a.Do(ctx, inner, func(ctx context.Context) error {
-				s.want(lock.Guard(ctx))
-				s.wantBusy(b, outer)
-				s.wantBusy(b, inner)
-				return nil
-			})
-		}))
-		s.wantFreeNow(b, outer)
-		s.wantFreeNow(b, inner)
-	}},
-	{"the loss of the outer lock ends the inner function's context", func(s *suite) {
-		a, outer, inner := s.locker(), s.key(), s.key()
-		err := a.Do(s.ctx(), outer, func(ctx context.Context) error {
-			return a.Do(ctx, inner, func(ctx context.Context) error {
-				s.b.Break(s, outer)
-				s.wantEnd(ctx, lock.ErrLost)
-				s.want(lock.Guard(ctx), lock.ErrLost)
-				return nil
-			})
-		})
-		s.want(err, lock.ErrLost)
-	}},
-	{"a context that outlived its lock is not ErrReentrant", func(s *suite) {
-		a, k := s.locker(), s.key()
-		var old context.Context
-		s.want(a.Do(s.ctx(), k, func(ctx context.Context) error { old = ctx; return nil }))
-		_, err := a.Acquire(old, k)
-		if s.want(err, lock.ErrNotHeld); errors.Is(err, lock.ErrReentrant) {
-			s.Error(err)
-		}
-		h, err := a.Acquire(context.WithoutCancel(old), k, lock.Wait(s.b.Patience))
-		if s.want(err); err == nil {
-			s.release(h)
-		}
-	}},
-}
 
 var several = []behaviour{
 	{"DoAll holds all keys, and none afterwards", func(s *suite) {
@@ -161,76 +101,5 @@ var several = []behaviour{
 		if s.want(o.err); o.err == nil {
 			s.release(o.h)
 		}
-	}},
-}
-
-var sharing = []behaviour{
-	{"shared locks are held together, and an exclusive one waits for all", func(s *suite) {
-		a, b, k := s.locker(), s.locker(), s.key()
-		if !s.b.Shared {
-			_, err := a.Acquire(s.ctx(), k, lock.Shared())
-			s.want(err, errors.ErrUnsupported)
-			s.wantFreeNow(a, k)
-			return
-		}
-		var readers []*lock.Handle
-		for _, l := range []*lock.Locker{a, a, b} {
-			readers = append(readers, s.acquire(l, k, lock.Shared(), lock.Wait(s.b.Patience)))
-		}
-		s.wantGrants(k, len(readers))
-		readers = append(readers, s.acquire(a, k, lock.Shared(), lock.Try()))
-		s.wantBusy(a, k)
-		s.wantBusy(b, k)
-		waiter := try(s.ctx(), b, k)
-		for _, h := range readers {
-			select {
-			case <-waiter:
-				s.Fatal("exclusive beside shared")
-			case <-time.After(10 * time.Millisecond):
-			}
-			s.want(h.Check(s.ctx()))
-			s.release(h)
-		}
-		o := receive(s, waiter, "grant")
-		if s.want(o.err); o.err == nil {
-			s.release(o.h)
-		}
-	}},
-	{"a shared lock waits for an exclusive one", func(s *suite) {
-		if !s.b.Shared {
-			s.Skip("the backend has no shared locks")
-		}
-		a, b, k := s.locker(), s.locker(), s.key()
-		h := s.acquire(a, k)
-		s.wantBusy(a, k, lock.Shared())
-		s.wantBusy(b, k, lock.Shared())
-		_, err := b.Acquire(s.ctx(), k, lock.Shared(), lock.Wait(30*time.Millisecond))
-		s.want(err, lock.ErrTimeout)
-		waiters := []<-chan outcome{try(s.ctx(), a, k, lock.Shared()), try(s.ctx(), b, k, lock.Shared()), try(s.ctx(), b, k, lock.Shared())}
-		time.Sleep(20 * time.Millisecond)
-		s.release(h)
-		var together []*lock.Handle
-		for _, w := range waiters { // none is released before all are granted
-			o := receive(s, w, "shared grant beside others")
-			if o.err != nil {
-				s.Fatal(o.err)
-			}
-			together = append(together, o.h)
-		}
-		for _, h := range together {
-			s.release(h)
-		}
-		s.wantFreeNow(b, k)
-	}},
-	{"a shared lock that the server ends is lost", func(s *suite) {
-		if !s.b.Shared {
-			s.Skip("the backend has no shared locks")
-		}
-		a, k := s.locker(), s.key()
-		h := s.acquire(a, k, lock.Shared())
-		s.b.Break(s, k)
-		s.wantEnd(h.Context(), lock.ErrLost)
-		s.want(h.Release(s.ctx()), lock.ErrLost)
-		s.wantTakes(a, k)
 	}},
 }

@@ -2,11 +2,13 @@ package mysqllock_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -386,6 +388,38 @@ func TestNestedAcquireDoesNotWaitForItsOwnConnections(t *testing.T) {
 	if !errors.Is(err, lock.ErrPoolExhausted) {
 		t.Errorf("nested: %v, want ErrPoolExhausted", err)
 	}
+}
+
+func TestNestedAcquireWaitsForAConnectionThatTakesLongToOpen(t *testing.T) {
+	s := newServer(t)
+	var slow atomic.Bool
+	db := s.poolOf(func(c driver.Connector) driver.Connector { return slowConnector{c, &slow} })
+	db.SetMaxOpenConns(4)
+	l := s.locker(db)
+	err := l.Do(patient(t), key(t, "outer"), func(ctx context.Context) error {
+		slow.Store(true)
+		return l.Do(ctx, key(t, "inner"), func(context.Context) error { return nil })
+	})
+	if err != nil {
+		t.Errorf("nested, with room in the pool: %v", err)
+	}
+}
+
+// slowConnector takes longer to connect than one who holds a lock waits for a pool that is full.
+type slowConnector struct {
+	driver.Connector
+	slow *atomic.Bool
+}
+
+func (s slowConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	if s.slow.Load() {
+		select {
+		case <-time.After(1200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return s.Connector.Connect(ctx)
 }
 
 func TestConnectionThatTookNoStatementIsReplaced(t *testing.T) {

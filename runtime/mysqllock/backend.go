@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -16,10 +17,16 @@ import (
 const name = "mysql"
 
 type backend struct {
-	db *sql.DB
+	pool *callerPool
+	kept *sql.DB // of a Locker that the program keeps, with which the pool stays; nil for Do's
 	settings
 	killers sync.WaitGroup // of orphan.go
 }
+
+// callerPool is a pool of which nothing is to be remembered for the server.
+type callerPool = callerpool.Pool[sql.DB, nothing]
+
+type nothing struct{}
 
 var _ lock.Backend = (*backend)(nil)
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -54,22 +54,27 @@ func Defaults(opts ...lock.Option) Option {
 	return func(s *settings) { s.defaults = append(s.defaults, opts...) }
 }
 
+// standard is what is so unless an option says otherwise.
+var standard = settings{heartbeat: DefaultHeartbeat, waitStep: DefaultWaitStep}
+
+var errNoPool = fmt.Errorf("%s: %w: no *sql.DB", name, lock.ErrInvalid)
+
 // New makes a Locker whose locks keep connections of db. It asks nothing of the server. The error wraps
 // lock.ErrInvalid.
 func New(db *sql.DB, opts ...Option) (*Locker, error) {
-	s := settings{heartbeat: DefaultHeartbeat, waitStep: DefaultWaitStep}
+	s := standard
 	for _, option := range opts {
 		option(&s)
 	}
 	switch {
 	case db == nil:
-		return nil, fmt.Errorf("%s: %w: no *sql.DB", name, lock.ErrInvalid)
+		return nil, errNoPool
 	case s.heartbeat <= 0:
 		return nil, fmt.Errorf("%s: %w: Heartbeat(%v) is not positive", name, lock.ErrInvalid, s.heartbeat)
 	case s.waitStep < time.Second:
 		return nil, fmt.Errorf("%s: %w: WaitStep(%v) is less than a second", name, lock.ErrInvalid, s.waitStep)
 	}
-	locker, err := lock.New(&backend{db: db, settings: s}, s.defaults...)
+	locker, err := lock.New(&backend{pool: callerpool.Of[nothing](db), kept: db, settings: s}, s.defaults...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,51 +82,16 @@ func New(db *sql.DB, opts ...Option) (*Locker, error) {
 }
 
 // Do runs fn while it holds the lock of key, as Locker.Do does, with a Locker of default options that all
-// calls for one db share while there are any: callers of this process queue in it, and a call inside
-// another for the same key is lock.ErrReentrant.
+// calls for one db share: callers of this process queue in it, and a call inside another for the same key
+// is lock.ErrReentrant.
 func Do(ctx context.Context, db *sql.DB, key lock.Key, fn func(context.Context) error, opts ...lock.Option) error {
-	locker, leave, err := lockers.enter(db)
-	if err != nil {
-		return err
+	if db == nil {
+		return errNoPool
 	}
-	defer leave()
-	return locker.Do(ctx, key, fn, opts...)
+	return callerpool.Do(ctx, db, newShared, key, fn, opts...)
 }
 
-// lockers has the Locker of each pool for which Do is being called. It is dropped after the last call, not
-// closed: nothing of a Locker runs when no call of it does, except what ends by itself (see orphan.go).
-var lockers = registry{of: map[*sql.DB]*member{}}
-
-type registry struct {
-	mu sync.Mutex
-	of map[*sql.DB]*member
-}
-
-type member struct {
-	locker *Locker
-	calls  int
-}
-
-func (r *registry) enter(db *sql.DB) (*Locker, func(), error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m, ok := r.of[db]
-	if !ok {
-		locker, err := New(db)
-		if err != nil {
-			return nil, nil, err
-		}
-		m = &member{locker: locker}
-		r.of[db] = m
-	}
-	m.calls++
-	return m.locker, func() { r.leave(db, m) }, nil
-}
-
-func (r *registry) leave(db *sql.DB, m *member) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m.calls--; m.calls == 0 {
-		delete(r.of, db)
-	}
+// newShared makes the Locker of Do.
+func newShared(pool *callerPool) (*lock.Locker, error) {
+	return lock.New(&backend{pool: pool, settings: standard})
 }

@@ -27,11 +27,12 @@ func newMark() string { return "advisorylint:" + rand.Text() }
 // killWaiter ends the waiting statement with mark, as far as it can: it needs a connection of the pool,
 // and no more privilege than any user has on its own connections. It does not wait for that.
 func (b *backend) killWaiter(mark string) {
+	db := b.pool.Value() // now: the caller of Do may be gone by the time of the KILL, and the pool with it
 	b.killers.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), killWithin)
 		defer cancel()
 		for range killLooks {
-			if err := b.kill(ctx, mark); !errors.Is(err, sql.ErrNoRows) {
+			if err := kill(ctx, db, mark); !errors.Is(err, sql.ErrNoRows) {
 				return
 			}
 			select {
@@ -45,12 +46,12 @@ func (b *backend) killWaiter(mark string) {
 
 // kill looks for the statement once. The id can't be another connection's by the time that KILL uses it,
 // since servers count ids up.
-func (b *backend) kill(ctx context.Context, mark string) error {
+func kill(ctx context.Context, db *sql.DB, mark string) error {
 	var id uint64
 	find := fmt.Sprintf("SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE '%%%s%%' AND ID <> CONNECTION_ID()", mark)
-	if err := b.db.QueryRowContext(ctx, find).Scan(&id); err != nil {
+	if err := db.QueryRowContext(ctx, find).Scan(&id); err != nil {
 		return err
 	}
-	_, err := b.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	_, err := db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
 	return err
 }

@@ -79,7 +79,7 @@ func (b *backend) Claim(ctx context.Context, key lock.Key, every time.Duration) 
 // claim counts the rows that a statement changed only where that does not depend on the driver's
 // clientFoundRows.
 func (b *backend) claim(ctx context.Context, name string, every time.Duration) (bool, error) {
-	tx, err := b.db.BeginTx(ctx, nil)
+	tx, err := b.pool.Value().BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}

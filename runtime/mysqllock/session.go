@@ -9,17 +9,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/advisorylint/advisorylint/runtime/internal/pins"
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
 // answerWithin bounds a statement that waits for nothing, and how much later than asked a wait may end:
 // generous for a server under load, since a statement that is given up costs the connection.
 const answerWithin = 5 * time.Second
-
-// nestedPatience bounds how long one who holds a lock waits for a connection. Others give theirs back
-// within moments, unless all of them wait for a connection like this one.
-const nestedPatience = time.Second
 
 // A session is a connection of the pool that one acquire, and then one hold, has for itself. Its methods
 // are not called concurrently.
@@ -31,22 +27,8 @@ type session struct {
 
 // open takes a connection out of the pool, unless too few would be left.
 func (b *backend) open(ctx context.Context, nested bool) (*session, error) {
-	most := b.db.Stats().MaxOpenConnections
-	unpin, err := pins.Pin(b.db, most)
+	conn, unpin, err := callerpool.Conn(ctx, b.pool, nested)
 	if err != nil {
-		return nil, err
-	}
-	if nested && most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, lock.ErrPoolExhausted)
-		defer cancel()
-	}
-	conn, err := b.db.Conn(ctx)
-	if err != nil {
-		unpin()
-		if errors.Is(context.Cause(ctx), lock.ErrPoolExhausted) {
-			return nil, fmt.Errorf("%w: none of %d came free in %v, while the caller holds another lock", lock.ErrPoolExhausted, most, nestedPatience)
-		}
 		return nil, fmt.Errorf("connection: %w", err)
 	}
 	return &session{conn: conn, unpin: unpin}, nil

@@ -46,13 +46,18 @@ func pgxOf(raw any) *pgx.Conn {
 	}
 }
 
-// grace is how long a statement may take to return after its context ended. Pgx sets a deadline on the
-// socket, which takes no time; lib/pq asks the server to cancel the statement, and waits for its answer for
-// as long as the network is silent.
-const grace = 500 * time.Millisecond
+// moment is for what returns because a context ended, as database/sql and pgx do: in no time, with an error
+// that says more than the context's.
+const moment = 10 * time.Millisecond
 
-// bounded runs do, which is a statement with ctx. One that does not return when ctx has ended loses its
-// connection, and the error is the context's.
+// goodbye is how long a driver has to have the server give up a statement whose context ended, before the
+// connection is closed: until then the server may still grant what the statement asks for.
+const goodbye = 250 * time.Millisecond
+
+// bounded runs do, which is a statement with ctx, and gives it up when ctx ends, with the cause as the error.
+// Lib/pq asks the server to cancel the statement, and waits for the answer for as long as the network is
+// silent; pgx sets a deadline on the socket, and needs no help. Whatever else is done with the connection
+// waits for the statement, for as long as goodbye.
 func (c conn) bounded(ctx context.Context, do func() error) error {
 	if c.pgx != nil || c.driver == nil || ctx.Done() == nil {
 		return do()
@@ -67,10 +72,16 @@ func (c conn) bounded(ctx context.Context, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(grace):
+	case <-time.After(moment):
 	}
-	// Not through database/sql, which waits for the statement. Closing the socket ends it.
-	go c.driver.Close()
+	go func() {
+		select {
+		case <-done:
+		case <-time.After(goodbye):
+			// Not through database/sql, which waits for the statement. Closing the socket ends it.
+			_ = c.driver.Close()
+		}
+	}()
 	return context.Cause(ctx)
 }
 

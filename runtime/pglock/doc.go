@@ -11,6 +11,12 @@
 // once, by reading from the connection; other drivers, lib/pq for one, can't do that, and are asked every
 // PollInterval.
 //
+// In a silent network calls end with their bounds. When a statement has to be given up, Acquire and Release
+// take up to 0.25 s more: the driver has that long to have the server give it up too, before the connection
+// is closed. Set connect_timeout with lib/pq: without it a connection that lib/pq was opening when the network fell
+// silent keeps a goroutine, and its place in the pool, for as long as the silence lasts. Acquire and Close do
+// not wait for it.
+//
 // A lock has one connection of the pool for as long as it is held or waited for at the server. The work
 // under it needs others, so that with SetMaxOpenConns locks are refused with lock.ErrPoolExhausted when
 // none would be left.

@@ -47,7 +47,10 @@ type transaction struct {
 // begin takes a connection, for which it waits no longer than waiting, and begins. The values for the
 // transaction are ctx's; its end is not, by which database/sql would roll back while fn goes on.
 func begin(waiting, ctx context.Context, db *sql.DB) (*transaction, error) {
-	opened, err := db.Conn(waiting)
+	opened, _, err := aside(waiting, func(f func()) { go f() }, func() (*sql.Conn, func(), error) {
+		conn, err := db.Conn(waiting)
+		return conn, func() {}, err
+	})
 	if err != nil {
 		return nil, err
 	}

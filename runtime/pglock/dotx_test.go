@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/url"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
@@ -451,17 +449,12 @@ func TestDoTxOnASilentNetworkEndsInTime(t *testing.T) {
 	for _, driver := range drivers {
 		for name, result := range map[string]error{"commit": nil, "rollback": failed} {
 			t.Run(driver+" "+name, func(t *testing.T) {
-				direct := databases[driver]()
-				u, err := url.Parse(direct)
-				if err != nil {
-					t.Fatal(err)
-				}
+				url := databases[driver]()
 				verifyGoroutines(t)
-				proxy := faultproxy.New(t, u.Host)
-				watch, db := open(t, driver, direct, 0), open(t, driver, proxy.Through(direct), 0)
+				proxy, watch, db := proxied(t, driver, url)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				err = pglock.DoTx(ctx, db, keyOf(t), func(context.Context, *sql.Tx) error {
+				err := pglock.DoTx(ctx, db, keyOf(t), func(context.Context, *sql.Tx) error {
 					proxy.Blackhole(true)
 					time.AfterFunc(100*time.Millisecond, cancel)
 					return result

@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/locktest"
@@ -177,14 +175,9 @@ func TestTerminatedSessionIsNoticedWithin100Milliseconds(t *testing.T) {
 func TestSilentNetworkIsNoticedAndReleaseDoesNotWaitForIt(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver, func(t *testing.T) {
-			direct := databases[driver]()
-			u, err := url.Parse(direct)
-			if err != nil {
-				t.Fatal(err)
-			}
+			url := databases[driver]()
 			verifyGoroutines(t)
-			proxy := faultproxy.New(t, u.Host)
-			watch, db := open(t, driver, direct, 0), open(t, driver, proxy.Through(direct), 0)
+			proxy, watch, db := proxied(t, driver, url)
 			l := newLocker(t, db, pglock.Heartbeat(100*time.Millisecond), pglock.HeartbeatTimeout(200*time.Millisecond))
 			h := take(t, l, keyOf(t))
 			proxy.Blackhole(true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	_ "github.com/lib/pq"
 	"go.uber.org/goleak"
 
+	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/internal/examples"
 	"github.com/advisorylint/advisorylint/runtime/lock"
@@ -61,6 +63,17 @@ func open(t *testing.T, driver, url string, max int) *sql.DB {
 	db.SetMaxOpenConns(max)
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// proxied opens a pool whose network can break, and one beside it to watch the database with.
+func proxied(t *testing.T, driver, direct string) (proxy *faultproxy.Proxy, watch, db *sql.DB) {
+	t.Helper()
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy = faultproxy.New(t, u.Host)
+	return proxy, open(t, driver, direct, 0), open(t, driver, proxy.Through(direct), 0)
 }
 
 // patience is for what must happen on a machine however loaded.

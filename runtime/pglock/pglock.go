@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
@@ -41,7 +42,9 @@ func Fencing() Option { return func(c *config) { c.core.Fencing = true } }
 // a silent network: 5 s unless said. See PollInterval for drivers other than pgx.
 func Heartbeat(every time.Duration) Option { return func(c *config) { c.core.Heartbeat = every } }
 
-// HeartbeatTimeout is how long the sign of life may take before the lock is lost: 5 s unless said.
+// HeartbeatTimeout is how long the sign of life may take before the lock is lost: 5 s unless said. So the loss
+// in a silent network is noticed within Heartbeat + HeartbeatTimeout, with drivers other than pgx within
+// PollInterval + HeartbeatTimeout.
 func HeartbeatTimeout(d time.Duration) Option {
 	return func(c *config) { c.core.HeartbeatTimeout = d }
 }
@@ -73,9 +76,9 @@ func New(db *sql.DB, opts ...Option) (*Locker, error) {
 			return nil, fmt.Errorf("pglock: new: %w: %s(%v) is negative", lock.ErrInvalid, name, d)
 		}
 	}
-	pool := pgadvisory.PoolOf(db)
-	c.core.Probe = &pool.Probe
-	locker, err := lock.New(pgadvisory.New(&sessions{db: db, pool: pool}, c.core), c.lock...)
+	pool := callerpool.Of[pgadvisory.Probe](db)
+	c.core.Probe = &pool.Shared
+	locker, err := lock.New(pgadvisory.New(&sessions{pool: pool, kept: db}, c.core), c.lock...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,21 +86,15 @@ func New(db *sql.DB, opts ...Option) (*Locker, error) {
 }
 
 // Do runs fn while it holds the lock of key, like lock.Locker.Do, for programs that keep no Locker. All who
-// call it with one db at a time share one, with the defaults of New.
+// call it with one db share one, with the defaults of New.
 func Do(ctx context.Context, db *sql.DB, key lock.Key, fn func(context.Context) error, opts ...lock.Option) error {
 	if db == nil {
 		return fmt.Errorf("pglock: do %q: %w: nil *sql.DB", key, lock.ErrInvalid)
 	}
-	locker, done, err := pgadvisory.PoolOf(db).Locker(func() (*lock.Locker, error) {
-		l, err := New(db)
-		if err != nil {
-			return nil, err
-		}
-		return l.Locker, nil
-	})
-	if err != nil {
-		return err
-	}
-	defer done()
-	return locker.Do(ctx, key, fn, opts...)
+	return callerpool.Do(ctx, db, newShared, key, fn, opts...)
+}
+
+// newShared makes the Locker of Do.
+func newShared(pool *callerPool) (*lock.Locker, error) {
+	return lock.New(pgadvisory.New(&sessions{pool: pool}, pgadvisory.Options{Probe: &pool.Shared}))
 }

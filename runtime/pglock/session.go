@@ -4,44 +4,36 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
-	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
 // sessions takes sessions out of a *sql.DB.
 type sessions struct {
-	db   *sql.DB
-	pool *pgadvisory.Pool
-	ends sync.WaitGroup // connections that are being closed
+	pool   *callerPool
+	kept   *sql.DB        // of a Locker that the program keeps, with which the pool stays; nil for Do's
+	prompt atomic.Bool    // the driver is known to heed contexts
+	ends   sync.WaitGroup // connections that are being opened or closed
 }
 
-// nestedPatience is how long one who holds a lock already waits for a connection of a pool that is in use
-// to the last: the work may have it that waits for this very call.
-const nestedPatience = time.Second
+type callerPool = callerpool.Pool[sql.DB, pgadvisory.Probe]
 
 // Get implements pgadvisory.Sessions.
 func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	stats := s.db.Stats()
-	unpin, err := s.pool.Pin(stats.MaxOpenConnections)
-	if err != nil {
-		return nil, err
+	take := func() (*sql.Conn, func(), error) { return callerpool.Conn(ctx, s.pool, nested) }
+	var opened *sql.Conn
+	var unpin func()
+	var err error
+	if s.prompt.Load() {
+		opened, unpin, err = take()
+	} else {
+		opened, unpin, err = aside(ctx, s.ends.Go, take)
 	}
-	if nested && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
-		var cancel context.CancelFunc
-		exhausted := fmt.Errorf("%w: none of %d came free in %v, while a lock is held", lock.ErrPoolExhausted, stats.MaxOpenConnections, nestedPatience)
-		ctx, cancel = context.WithTimeoutCause(ctx, nestedPatience, exhausted)
-		defer cancel()
-	}
-	opened, err := s.db.Conn(ctx)
 	if err != nil {
-		unpin()
-		if cause := context.Cause(ctx); errors.Is(cause, lock.ErrPoolExhausted) {
-			return nil, cause
-		}
 		return nil, err
 	}
 	c, err := below(opened)
@@ -50,12 +42,22 @@ func (s *sessions) Get(ctx context.Context, nested bool) (pgadvisory.Session, er
 		unpin()
 		return nil, err
 	}
+	s.prompt.Store(c.pgx != nil)
 	return &session{conn: c, from: s, unpin: unpin}, nil
 }
 
-// Close implements pgadvisory.Sessions. The pool is the caller's.
+// Close implements pgadvisory.Sessions. The pool is the caller's. What a silent network still keeps is not
+// waited for: a connection that lib/pq opens, and pgx's request to cancel a statement.
 func (s *sessions) Close() error {
-	s.ends.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.ends.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(goodbye):
+	}
 	return nil
 }
 
@@ -70,32 +72,15 @@ func (s *session) QueryRow(ctx context.Context, query string, args []any, dest .
 	return s.queryRow(ctx, query, args, dest...)
 }
 
-// past is a deadline that ends a read at once.
-var past = time.Unix(1, 0)
-
-// Park implements pgadvisory.Session. It sets the deadline itself, since a program may have told pgx to send a
-// cancel request when a context ends. Notifications are left for whoever listens: pgx keeps them.
+// Park implements pgadvisory.Session. Notifications are left for whoever listens: pgx keeps them.
 func (s *session) Park(ctx context.Context) (err error) {
 	if s.pgx == nil {
 		return errors.ErrUnsupported
 	}
 	failed := s.Raw(func(any) error {
-		network := s.pgx.PgConn().Conn()
-		interrupted := make(chan struct{})
-		stop := context.AfterFunc(ctx, func() {
-			defer close(interrupted)
-			_ = network.SetReadDeadline(past)
-		})
-		for err == nil {
-			err = s.pgx.PgConn().WaitForNotification(context.Background())
-		}
-		if !stop() {
-			<-interrupted
-			_ = network.SetReadDeadline(time.Time{})
-		}
-		if ctx.Err() != nil && !s.pgx.IsClosed() {
-			err = nil
-		}
+		c := s.pgx.PgConn()
+		read := func() error { return c.WaitForNotification(context.Background()) }
+		err = pgadvisory.ReadUntil(ctx, c.Conn(), read, c.IsClosed)
 		return nil
 	})
 	if failed != nil {
@@ -116,20 +101,19 @@ func (s *session) Return() {
 	s.unpin()
 }
 
-// goodbye is how long Destroy waits for pgx to have the server give up a statement whose context ended:
-// until then it may still grant what the statement asks for.
-const goodbye = 250 * time.Millisecond
-
+// Destroy implements pgadvisory.Session. Pgx, when a context has ended, first has the server give up the
+// statement, and then reads to the end of the connection, each for up to 15 s: long after goodbye.
 func (s *session) Destroy() {
 	s.hangUp()
 	s.unpin()
 	if s.pgx == nil || !s.pgx.IsClosed() {
 		return
 	}
-	done := s.pgx.PgConn().CleanupDone() // after 15 s at most
+	c := s.pgx.PgConn()
 	select {
-	case <-done:
+	case <-c.CleanupDone():
 	case <-time.After(goodbye):
-		s.from.ends.Go(func() { <-done })
+		_ = c.Conn().Close() // ends the reading; the error is the network's
+		s.from.ends.Go(func() { <-c.CleanupDone() })
 	}
 }

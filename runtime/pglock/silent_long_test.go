@@ -5,11 +5,9 @@ package pglock_test
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
-	"github.com/advisorylint/advisorylint/internal/faultproxy"
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
@@ -20,13 +18,7 @@ func TestUnlockOnASilentNetworkIsBounded(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel() // each waits for 5 s
-			direct := testserver.Postgres(t)
-			u, err := url.Parse(direct)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy := faultproxy.New(t, u.Host)
-			watch, db := open(t, driver, direct, 0), open(t, driver, proxy.Through(direct), 0)
+			proxy, watch, db := proxied(t, driver, testserver.Postgres(t))
 			c := session(t, db)
 			exec(t, c, lockOf("pg_advisory_lock", unlockKey))
 			proxy.Blackhole(true)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
@@ -61,19 +62,15 @@ func FromPool(pool *pgxpool.Pool, opts ...Option) (*Locker, error) {
 // Do runs fn while it holds the lock of key, like lock.Locker.Do, on a connection of the caller's pool, for
 // programs that keep no Locker. The connection stays out of the pool until fn has ended; when it would be the last that
 // the pool may open, the error is lock.ErrPoolExhausted, because fn may need one. Whoever holds many locks at a time wants
-// a Locker. All who call it with one pool at a time share one, with the defaults of New.
+// a Locker. All who call it with one pool share one, with the defaults of New.
 func Do(ctx context.Context, pool *pgxpool.Pool, key lock.Key, fn func(context.Context) error, opts ...lock.Option) error {
 	if pool == nil {
 		return fmt.Errorf("pgxlock: do %q: %w: nil *pgxpool.Pool", key, lock.ErrInvalid)
 	}
-	known := pgadvisory.PoolOf(pool)
-	locker, done, err := known.Locker(func() (*lock.Locker, error) {
-		lent := &lentPool{pool: pool, known: known}
-		return lock.New(pgadvisory.New(lent, pgadvisory.Options{Probe: &known.Probe}))
-	})
-	if err != nil {
-		return err
-	}
-	defer done()
-	return locker.Do(ctx, key, fn, opts...)
+	return callerpool.Do(ctx, pool, newLent, key, fn, opts...)
+}
+
+// newLent makes the Locker of Do.
+func newLent(pool *callerPool) (*lock.Locker, error) {
+	return lock.New(pgadvisory.New(lentPool{pool}, pgadvisory.Options{Probe: &pool.Shared}))
 }

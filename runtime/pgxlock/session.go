@@ -35,36 +35,13 @@ func (s *session) QueryRow(ctx context.Context, sql string, args []any, dest ...
 	return err
 }
 
-// past is a deadline that ends a read at once.
-var past = time.Unix(1, 0)
-
-// Park implements pgadvisory.Session. It ends the read itself, by a deadline, and does not leave it to
-// pgx: a program may have chosen that the end of a context sends the server a cancel request.
+// Park implements pgadvisory.Session. Notifications are for somebody else.
 func (s *session) Park(ctx context.Context) error {
-	network := s.conn.PgConn().Conn()
-	interrupted := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		_ = network.SetReadDeadline(past)
-		close(interrupted)
-	})
-	err := s.read()
-	if !stop() {
-		<-interrupted
-		_ = network.SetReadDeadline(time.Time{})
+	read := func() error {
+		_, err := s.conn.WaitForNotification(context.Background())
+		return err
 	}
-	if ctx.Err() != nil && !s.conn.IsClosed() {
-		return nil
-	}
-	return err
-}
-
-// read waits until the connection ends or its deadline comes. Notifications are for somebody else.
-func (s *session) read() error {
-	for {
-		if _, err := s.conn.WaitForNotification(context.Background()); err != nil {
-			return err
-		}
-	}
+	return pgadvisory.ReadUntil(ctx, s.conn.PgConn().Conn(), read, s.conn.IsClosed)
 }
 
 // PID implements pgadvisory.Session.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/callerpool"
 	"github.com/advisorylint/advisorylint/runtime/internal/pgadvisory"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
@@ -53,16 +54,16 @@ func (p *ownPool) Close() error {
 }
 
 // lentPool is the caller's pool, of which locks must leave a connection for the caller's work.
-type lentPool struct {
-	pool  *pgxpool.Pool
-	known *pgadvisory.Pool
-}
+type lentPool struct{ *callerPool }
+
+type callerPool = callerpool.Pool[pgxpool.Pool, pgadvisory.Probe]
 
 // Get implements pgadvisory.Sessions. A connection that the work has comes back without this caller's
 // doing unless nested: then the pool may be waited for in vain.
-func (p *lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
-	stat := p.pool.Stat()
-	unpin, err := p.known.Pin(int(stat.MaxConns()))
+func (p lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, error) {
+	pool := p.Value()
+	stat := pool.Stat()
+	unpin, err := p.Pin(int(stat.MaxConns()))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (p *lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, er
 		return nil, fmt.Errorf("%w: all %d connections of the pool are in use, and the caller has one of them",
 			lock.ErrPoolExhausted, stat.MaxConns())
 	}
-	s, err := acquire(ctx, p.pool, unpin)
+	s, err := acquire(ctx, pool, unpin)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (p *lentPool) Get(ctx context.Context, nested bool) (pgadvisory.Session, er
 }
 
 // Close implements pgadvisory.Sessions. The pool is the caller's.
-func (p *lentPool) Close() error { return nil }
+func (p lentPool) Close() error { return nil }
 
 func acquire(ctx context.Context, pool *pgxpool.Pool, gone func()) (*session, error) {
 	conn, err := pool.Acquire(ctx)

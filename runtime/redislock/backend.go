@@ -121,7 +121,7 @@ func (b *backend) Close() error {
 	select {
 	case <-done:
 		return nil
-	case <-time.After(lastPause):
+	case <-time.After(lastRetry):
 		return fmt.Errorf("redis: close: calls are still waiting for the server after %v", bound)
 	}
 }

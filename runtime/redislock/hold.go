@@ -189,9 +189,15 @@ func (h *hold) lose(reason error) {
 	}
 }
 
-// renewed is told what became of a renewal that was sent at that time, and says when the next is due.
-// False says that there is none.
-func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (due time.Time, more bool) {
+// An outcome is what follows from a renewal.
+type outcome struct {
+	due  time.Time // when the next is
+	more bool      // whether there is a next
+	tell func()    // tells the observers; nil when nobody is to hear of it
+}
+
+// renewed is told what became of a renewal that was sent at that time.
+func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (o outcome) {
 	now, ttl := time.Now(), h.request.TTL
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: %q is not ours any more: it was deleted, evicted or given to another", lock.ErrLost, l.name())
@@ -199,28 +205,28 @@ func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (due time.T
 	h.mu.Lock()
 	if h.phase != alive {
 		h.mu.Unlock()
-		return now, false
+		return outcome{}
 	}
-	tell := h.granted
+	if h.granted {
+		o.tell = func() { h.request.Renewed(now.Sub(sent), err) }
+	}
 	switch l.failure = err; {
 	case err == nil && now.Before(l.deadline):
 		if d := sent.Add(ttl - margin(ttl)); d.After(l.deadline) { // one that was sent later may have come first
 			l.deadline = d
 		}
-		due, more = sent.Add(ttl/renewalsPerTTL), true
+		o.due, o.more = sent.Add(ttl/renewalsPerTTL), true
 		h.mu.Unlock()
 	case err == nil: // the reply came too late: the lease has ended, and the timer is about to say so
+		l.failure = fmt.Errorf("the last renewal was answered after %v", now.Sub(sent).Round(time.Millisecond))
 		h.mu.Unlock()
 	case errors.Is(err, lock.ErrLost):
 		h.lose(err)
 	default:
-		due, more = now.Add(ttl/retriesPerTTL), true
+		o.due, o.more = now.Add(ttl/retriesPerTTL), true
 		h.mu.Unlock()
 	}
-	if tell {
-		h.request.Renewed(now.Sub(sent), err)
-	}
-	return due, more
+	return o
 }
 
 // Check asks for every key whether it has our token.

@@ -42,7 +42,7 @@ func TestHooksOfTheClientSeeEveryRequest(t *testing.T) {
 	client := single(t, testserver.Redis(t))
 	var hook hooked
 	client.AddHook(&hook)
-	l := locker(t, client, ttl(time.Second))
+	l := locker(t, client, ttl(4*time.Second))
 	key := lock.NewKey("hooks")
 	for range 3 {
 		if err := acquire(t, l, key).Release(t.Context()); err != nil {

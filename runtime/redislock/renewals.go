@@ -136,7 +136,9 @@ func (r *renewals) ways(due []*lease) map[way][]*lease {
 	return ways
 }
 
-// server tells which server has a key, by a name of its own.
+// server tells which server has a key, by a name of its own. It must not wait, since all who are due wait for
+// it: a ClusterClient that has loaded the cluster's state once, as to take a lock, looks into what it has, and
+// loads it anew in a goroutine of its own; a Ring looks into memory.
 func (b *backend) server(key string) string {
 	var node *redis.Client
 	var err error
@@ -144,7 +146,7 @@ func (b *backend) server(key string) string {
 	case *redis.Client:
 		return ""
 	case *redis.ClusterClient:
-		node, err = c.MasterForKey(b.life, key) // from memory: the cluster was asked when the lock was taken
+		node, err = c.MasterForKey(b.life, key)
 	case *redis.Ring:
 		node, err = c.GetShardClientForKey(key)
 	}
@@ -169,10 +171,18 @@ func (r *renewals) renew(batch []*lease, ttl time.Duration) {
 	ctx, cancel := context.WithTimeout(r.backend.life, ttl)
 	defer cancel()
 	answers := r.backend.pipeline(ctx, r.backend.client, renewScript, batch, milliseconds(ttl))
+	var tell []func()
 	for i, l := range batch {
-		if due, more := l.hold.renewed(l, sent, answers[i].n, answers[i].err); more {
-			r.push(l, due)
+		o := l.hold.renewed(l, sent, answers[i].n, answers[i].err)
+		if o.more {
+			r.push(l, o.due)
 		}
+		if o.tell != nil {
+			tell = append(tell, o.tell)
+		}
+	}
+	for _, f := range tell { // last: an observer that takes its time delays no lease of the batch
+		f()
 	}
 }
 

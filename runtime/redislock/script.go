@@ -82,7 +82,7 @@ func (s script) run(ctx context.Context, client processor, tries int, keys []str
 			unknown = true
 		}
 		final := err == nil || !transient(err) || try == tries
-		if final || sleep(ctx, backoff(try+retryShift, jitter())) != nil {
+		if final || sleep(ctx, backoff(try+retryShift, lastRetry, jitter())) != nil {
 			return reply{cmd, sent, unknown}
 		}
 	}

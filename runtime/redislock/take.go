@@ -27,7 +27,7 @@ func (b *backend) take(ctx context.Context, l *lease, until time.Time) error {
 		case wait == 0:
 			return fmt.Errorf("%w: %q%s", lock.ErrNotAcquired, l.name(), answer.holding())
 		}
-		pause := backoff(try, jitter())
+		pause := backoff(try, lastPause, jitter())
 		if answer.busy >= 0 {
 			pause = min(pause, answer.busy+time.Millisecond) // it is free then, unless renewed
 		}

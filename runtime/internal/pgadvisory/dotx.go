@@ -152,6 +152,8 @@ func (h *txHold) Release(ctx context.Context) error {
 // transactions has the Lockers of DoTx, of those who are in it.
 var transactions = txLockers{of: map[any]*txLocker{}}
 
+// txLockers keeps a Locker for as long as anybody is in it: what it is kept for may be any value, to which
+// there is no weak reference, and a single connection as well as a pool.
 type txLockers struct {
 	mu sync.Mutex
 	of map[any]*txLocker
@@ -162,7 +164,8 @@ type txLocker struct {
 	users int
 }
 
-// locker gives the pool's Locker, and what says that the caller is done with it. A pool that is no key of a
+// locker gives the pool's Locker, and what says that the caller is done with it: nobody need close it, since
+// it has nothing that runs. A pool that is no key of a
 // map, such as a struct with a slice, has none to share.
 func (t *txLockers) locker(pool any) (locker *lock.Locker, done func(), err error) {
 	if pool == nil || !reflect.ValueOf(pool).Comparable() {
@@ -190,6 +193,5 @@ func (t *txLockers) leave(pool any) {
 	one := t.of[pool]
 	if one.users--; one.users == 0 {
 		delete(t.of, pool)
-		_ = one.Close() // holds nothing
 	}
 }

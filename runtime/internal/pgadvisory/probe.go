@@ -59,7 +59,7 @@ func (b *Backend) ask(ctx context.Context, session Session) error {
 func (b *Backend) compare(ctx context.Context, session Session, pid int64) error {
 	other, found := b.other(ctx)
 	if other != nil {
-		defer other.Return()
+		defer other.Destroy() // one is enough: the pool would keep it idle
 		if found == pid {
 			return fmt.Errorf("%w: two connections are answered by one server process, %d; %s", lock.ErrPooler, pid, poolerHelp)
 		}

@@ -22,16 +22,23 @@ import (
 	"github.com/advisorylint/advisorylint/runtime/redislock"
 )
 
-// The options of all lockers here: times as short as a loaded machine allows.
-const (
-	heartbeat = 200 * time.Millisecond
-	timeout   = 500 * time.Millisecond // of the heartbeat's answer
-	poll      = 50 * time.Millisecond  // in place of the heartbeat
-	ttl       = time.Second
+// times are the options of lockers.
+type times struct {
+	heartbeat time.Duration
+	timeout   time.Duration // of the heartbeat's answer
+	poll      time.Duration // in place of the heartbeat
+	ttl       time.Duration
+}
 
-	// release bounds a release, so that one in a network that is silent is soon over.
-	release = 300 * time.Millisecond
+// quick is for what is to be lost: as short as a loaded machine allows. Calm is for what must not be lost
+// when the machine stalls.
+var (
+	quick = times{200 * time.Millisecond, 500 * time.Millisecond, 50 * time.Millisecond, time.Second}
+	calm  = times{5 * time.Second, 20 * time.Second, 5 * time.Second, 20 * time.Second}
 )
+
+// release bounds a release that has no answer to hope for.
+const release = 300 * time.Millisecond
 
 // A kind is a kind of server.
 type kind struct {
@@ -70,57 +77,44 @@ type backend struct {
 	kind *kind
 
 	// open makes a Locker on the server at source, in this process or another. End closes what the Locker
-	// was made of. Options are for all its locks, instead of the short times.
-	open func(source string, opts ...lock.Option) (l *lock.Locker, end func() error, err error)
+	// was made of.
+	open func(source string, t times) (l *lock.Locker, end func() error, err error)
 
-	ended   time.Duration // within which the end of the connection is heard of
-	silent  time.Duration // and a network that is silent
-	grace   time.Duration // that the driver is given, beyond a bound, to give up a statement
-	connect time.Duration // that the driver takes, whatever the bound, when it must connect
-	lease   bool          // the lock is not the connection's, and outlives it
+	ended  time.Duration // within which the end of the connection is heard of
+	silent time.Duration // and a network that is silent
+	grace  time.Duration // that the driver is given, beyond a bound, to give up a statement
+	lease  bool          // the lock is not the connection's, and outlives it
 }
 
 var backends = []backend{
-	{name: "pgxlock", kind: postgresql, open: openPgx, ended: heartbeat, silent: heartbeat + timeout},
-	{name: "pglock with pgx", kind: postgresql, open: openPG("pgx"), ended: heartbeat, silent: heartbeat + timeout, grace: 250 * time.Millisecond},
-	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: heartbeat, silent: poll + timeout + 500*time.Millisecond, grace: 500 * time.Millisecond, connect: time.Second},
-	{name: "mysqllock", kind: mariadb, open: openMySQL, ended: 2 * heartbeat, silent: max(4*heartbeat, time.Second) + heartbeat},
-	{name: "redislock", kind: redisServer, open: openRedis, ended: ttl, silent: ttl, lease: true},
+	{name: "pgxlock", kind: postgresql, open: openPgx, ended: quick.heartbeat, silent: quick.heartbeat + quick.timeout},
+	{name: "pglock with pgx", kind: postgresql, open: openPG("pgx"), ended: quick.heartbeat, silent: quick.heartbeat + quick.timeout, grace: 250 * time.Millisecond},
+	{name: "pglock with lib pq", kind: postgresql, open: openPG("postgres"), ended: quick.heartbeat, silent: quick.poll + quick.timeout, grace: 250 * time.Millisecond},
+	{name: "mysqllock", kind: mariadb, open: openMySQL, ended: 2 * quick.heartbeat, silent: max(4*quick.heartbeat, time.Second) + quick.heartbeat},
+	{name: "redislock", kind: redisServer, open: openRedis, ended: quick.ttl, silent: quick.ttl, lease: true},
 }
 
-// short is what locks have unless opts say otherwise.
-func short(opts []lock.Option) []lock.Option {
-	return append([]lock.Option{lock.TTL(ttl), lock.ReleaseTimeout(release)}, opts...)
-}
-
-// calm is for locks that must not be lost, nor their releases given up, on a machine that stalls.
-var calm = []lock.Option{lock.TTL(10 * time.Second), lock.ReleaseTimeout(10 * time.Second)}
-
-func openPgx(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
+func openPgx(source string, t times) (*lock.Locker, func() error, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
 		return nil, nil, err
 	}
 	l, err := pgxlock.New(context.Background(), config, pgxlock.Fencing(),
-		pgxlock.Heartbeat(heartbeat), pgxlock.HeartbeatTimeout(timeout), pgxlock.Defaults(short(opts)...))
+		pgxlock.Heartbeat(t.heartbeat), pgxlock.HeartbeatTimeout(t.timeout))
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.Locker, func() error { return nil }, nil
 }
 
-func openPG(driver string) func(string, ...lock.Option) (*lock.Locker, func() error, error) {
-	return func(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
-		if driver == "postgres" {
-			// Lib/pq looks at the context of a connection for the dial only, and else waits without end.
-			source += "&connect_timeout=1"
-		}
+func openPG(driver string) func(string, times) (*lock.Locker, func() error, error) {
+	return func(source string, t times) (*lock.Locker, func() error, error) {
 		db, err := sql.Open(driver, source)
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := pglock.New(db, pglock.Fencing(), pglock.Heartbeat(heartbeat),
-			pglock.HeartbeatTimeout(timeout), pglock.PollInterval(poll), pglock.Defaults(short(opts)...))
+		l, err := pglock.New(db, pglock.Fencing(), pglock.Heartbeat(t.heartbeat),
+			pglock.HeartbeatTimeout(t.timeout), pglock.PollInterval(t.poll))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -128,25 +122,24 @@ func openPG(driver string) func(string, ...lock.Option) (*lock.Locker, func() er
 	}
 }
 
-func openMySQL(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
+func openMySQL(source string, t times) (*lock.Locker, func() error, error) {
 	db, err := sql.Open("mysql", source)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := mysqllock.New(db, mysqllock.Fencing(), mysqllock.Heartbeat(heartbeat),
-		mysqllock.Defaults(short(opts)...))
+	l, err := mysqllock.New(db, mysqllock.Fencing(), mysqllock.Heartbeat(t.heartbeat))
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.Locker, db.Close, nil
 }
 
-func openRedis(source string, opts ...lock.Option) (*lock.Locker, func() error, error) {
+func openRedis(source string, t times) (*lock.Locker, func() error, error) {
 	client, err := redisClient(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := redislock.New(client, redislock.Fencing(), redislock.Defaults(short(opts)...))
+	l, err := redislock.New(client, redislock.Fencing(), redislock.Defaults(lock.TTL(t.ttl)))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ const (
 	patience = 30 * time.Second
 
 	// soon is what a bound may be exceeded by, in the best of some tries.
-	soon = 300 * time.Millisecond
+	soon = 700 * time.Millisecond
 )
 
 // site is one backend on one server, in one test.
@@ -83,9 +83,9 @@ func (s *site) key() lock.Key {
 }
 
 // locker makes a Locker that is closed at the test's end, and wants that it and its pool close.
-func (s *site) locker(source string, opts ...lock.Option) *lock.Locker {
+func (s *site) locker(source string, t times) *lock.Locker {
 	s.Helper()
-	l, end, err := s.open(source, opts...)
+	l, end, err := s.open(source, t)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -206,11 +206,11 @@ func (s *site) taken(l *lock.Locker, k lock.Key) time.Duration {
 	return took
 }
 
-// within wants that at least one of three tries takes no longer than a bound.
+// within wants that at least one of five tries takes no longer than a bound.
 func (s *site) within(bound time.Duration, what string, try func() time.Duration) {
 	s.Helper()
 	var all []time.Duration
-	for range 3 {
+	for range 5 {
 		took := try()
 		all = append(all, took.Round(time.Millisecond))
 		if took <= bound+soon {

@@ -54,7 +54,7 @@ func (s *site) holder() (p *stress.Process, k lock.Key, token int64) {
 }
 
 func killedHolder(s *site) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	s.within(s.left(), "the next lock after SIGKILL of the holder", func() time.Duration {
 		p, k, token := s.holder()
 		waiter := start(func() (*lock.Handle, error) { return rival.Acquire(s.ctx(), k) })
@@ -76,7 +76,7 @@ func killedHolder(s *site) {
 }
 
 func killedWaiter(s *site) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	number := fmt.Sprint("waiter ", made.Add(1), " of ", s.source)
 	k := lock.NewKey("reliability", number)
 	h := s.acquire(rival, k)
@@ -85,7 +85,7 @@ func killedWaiter(s *site) {
 	time.Sleep(100 * time.Millisecond) // it waits at the server, or is about to
 	p.Kill()
 	s.release(h)
-	s.Logf("taken after %v", s.taken(s.locker(s.source, calm...), k))
+	s.Logf("taken after %v", s.taken(s.locker(s.source, calm), k))
 	s.wantFree(k)
 }
 
@@ -108,7 +108,7 @@ func (s *site) goOn(p *stress.Process) {
 // overtake takes the lock that a stopped process believes to hold, and writes to the store with its token.
 func (s *site) overtake(k lock.Key, token int64) *lock.Handle {
 	s.Helper()
-	h := s.acquire(s.locker(s.source, calm...), k)
+	h := s.acquire(s.locker(s.source, calm), k)
 	if h.Token() <= token {
 		s.Errorf("token %d after %d", h.Token(), token)
 	}
@@ -124,6 +124,9 @@ func (s *site) wantOvertaken(p *stress.Process) {
 	if line := s.hear(p); !strings.HasPrefix(line, "guard: ") || !strings.Contains(line, lock.ErrLost.Error()) {
 		s.Errorf("the holder that was stopped says %q", line)
 	}
+	if err := p.Tell("store"); err != nil {
+		s.Fatal(err)
+	}
 	if line := s.hear(p); line != "accepted: false, <nil>" {
 		s.Errorf("the write with a stale token: %q", line)
 	}
@@ -136,7 +139,7 @@ func stoppedLease(s *site) {
 		stopped := time.Now()
 		h := s.overtake(k, token)
 		// Longer than the lease, or the one who was stopped might not see that it was.
-		time.Sleep(time.Until(stopped.Add(ttl + ttl/4)))
+		time.Sleep(time.Until(stopped.Add(quick.ttl + quick.ttl/4)))
 		s.goOn(p)
 		s.wantOvertaken(p)
 		s.release(h)
@@ -145,10 +148,10 @@ func stoppedLease(s *site) {
 }
 
 func stoppedSession(s *site) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	p, k, _ := s.holder()
 	s.stop(p)
-	_, err := rival.Acquire(s.ctx(), k, lock.Wait(heartbeat+timeout+soon))
+	_, err := rival.Acquire(s.ctx(), k, lock.Wait(quick.heartbeat+quick.timeout+soon))
 	s.want(err, lock.ErrTimeout)
 	s.goOn(p)
 	if err := p.Tell("release"); err != nil {

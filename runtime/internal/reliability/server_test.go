@@ -35,7 +35,7 @@ func onKilledServers(t *testing.T) {
 }
 
 func lostWhileDown(s *site, server *testserver.Server) {
-	a, b, k := s.locker(s.source), s.locker(s.source), s.key()
+	a, b, k := s.locker(s.source, quick), s.locker(s.source, calm), s.key()
 	h := s.acquire(a, k)
 	server.Kill()
 	s.Logf("heard of the loss after %v", s.lost(h))
@@ -48,7 +48,7 @@ func lostWhileDown(s *site, server *testserver.Server) {
 }
 
 func lostWhenBack(s *site, server *testserver.Server) {
-	a, b, k := s.locker(s.source), s.locker(s.source), s.key()
+	a, b, k := s.locker(s.source, quick), s.locker(s.source, calm), s.key()
 	h := s.acquire(a, k)
 	server.Kill()
 	server.Restart()
@@ -58,7 +58,7 @@ func lostWhenBack(s *site, server *testserver.Server) {
 }
 
 func waitThroughRestart(s *site, server *testserver.Server) {
-	a, b, k := s.locker(s.source), s.locker(s.source), s.key()
+	a, b, k := s.locker(s.source, quick), s.locker(s.source, calm), s.key()
 	h := s.acquire(a, k)
 	waiter := start(func() (*lock.Handle, error) { return b.Acquire(s.ctx(), k) })
 	time.Sleep(50 * time.Millisecond)

@@ -16,13 +16,13 @@ var lostReplies = map[string]func(*site){
 	"lost replies from the first connection on leave nothing":  func(s *site) { s.loseEachReply(false) },
 	"lost replies on connections that are there leave nothing": func(s *site) { s.loseEachReply(true) },
 	"a grant that is lost on its way to a waiter is not left":  lostGrant,
-	"a reply to one who has given up leaves nothing":           lostCancel,
+	"a reply to one who has given up leaves nothing":           func(s *site) { s.loseReplyOfCancelled(0, 30*time.Millisecond, 100*time.Millisecond) },
 }
 
 // left is how long what nobody knows of may be left.
 func (s *site) left() time.Duration {
 	if s.lease {
-		return ttl
+		return quick.ttl
 	}
 	return time.Second
 }
@@ -33,12 +33,12 @@ const mostSteps = 60
 // loseEachReply takes and releases a lock through a proxy that drops the first reply, then the second,
 // and so on, until there are no more. Warm says that the locker has connections before.
 func (s *site) loseEachReply(warm bool) {
-	rival := s.locker(s.source, calm...)
+	rival := s.locker(s.source, calm)
 	for step := range mostSteps {
 		var all bool // replies came
 		s.within(s.left(), fmt.Sprintf("what the loss of reply %d leaves", step), func() time.Duration {
 			p, behind := s.proxy()
-			l, k := s.locker(behind), s.key()
+			l, k := s.locker(behind, quick), s.key()
 			if warm {
 				s.taken(l, s.key())
 			}
@@ -84,10 +84,10 @@ func (s *site) cycle(l *lock.Locker, k lock.Key) (acquired, released error) {
 
 // lostGrant loses the reply that says that a wait was granted.
 func lostGrant(s *site) {
-	holder, rival := s.locker(s.source, calm...), s.locker(s.source, calm...)
+	holder, rival := s.locker(s.source, calm), s.locker(s.source, calm)
 	s.within(s.left(), "what the loss of a grant leaves", func() time.Duration {
 		p, behind := s.proxy()
-		l, k := s.locker(behind), s.key()
+		l, k := s.locker(behind, quick), s.key()
 		s.taken(l, s.key()) // connects
 		h := s.acquire(holder, k)
 		waiter := start(func() (*lock.Handle, error) { return l.Acquire(s.ctx(), k) })
@@ -108,22 +108,22 @@ func lostGrant(s *site) {
 	})
 }
 
-// lostCancel has the caller give up at a moment when the reply is under way, or lost.
-func lostCancel(s *site) {
-	rival := s.locker(s.source, calm...)
+// loseReplyOfCancelled has the caller give up after some time, when the reply is under way, or lost.
+func (s *site) loseReplyOfCancelled(times ...time.Duration) {
+	rival := s.locker(s.source, calm)
 	for name, fault := range map[string]func(*faultproxy.Proxy){
 		"a slow reply":      func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) },
 		"a lost reply":      func(p *faultproxy.Proxy) { p.DropReplies(1) },
 		"many replies lost": func(p *faultproxy.Proxy) { p.DropReplies(20) },
 	} {
-		for _, after := range []time.Duration{0, 30 * time.Millisecond, 100 * time.Millisecond} {
+		for _, after := range times {
 			s.within(s.left(), fmt.Sprintf("what a cancel during %s leaves", name), func() time.Duration {
 				p, behind := s.proxy()
-				l, k := s.locker(behind), s.key()
+				l, k := s.locker(behind, quick), s.key()
 				s.taken(l, s.key())
 				fault(p)
 				ctx, cancel := context.WithTimeout(s.Context(), after)
-				h, err := l.Acquire(ctx, k)
+				h, err := l.Acquire(ctx, k, lock.ReleaseTimeout(release))
 				cancel()
 				if err == nil {
 					_ = h.Release(ctx) // its reply may be the one that is lost

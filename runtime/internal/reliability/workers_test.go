@@ -2,7 +2,9 @@ package reliability_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -18,11 +20,11 @@ func init() {
 }
 
 // opened is a worker's Locker and key.
-func opened(w *stress.Worker, opts ...lock.Option) (b backend, l *lock.Locker, end func(), k lock.Key, err error) {
+func opened(w *stress.Worker, t times) (b backend, l *lock.Locker, end func(), k lock.Key, err error) {
 	name, source := w.Arguments()[0], w.Arguments()[1]
 	for _, b := range backends {
 		if b.name == name {
-			l, endPool, err := b.open(source, opts...)
+			l, endPool, err := b.open(source, t)
 			if err != nil {
 				return b, nil, nil, k, err
 			}
@@ -33,14 +35,14 @@ func opened(w *stress.Worker, opts ...lock.Option) (b backend, l *lock.Locker, e
 }
 
 // contendWorker has goroutines, of two lockers, that contend for the key: arguments are their number and
-// for how long. It says how many visits to the section there were.
+// for how long. It says when it begins, and how many visits to the section there were.
 func contendWorker(w *stress.Worker) error {
-	b, one, end, k, err := opened(w, calm...)
+	b, one, end, k, err := opened(w, calm)
 	if err != nil {
 		return err
 	}
 	defer end()
-	_, other, endOther, _, err := opened(w, calm...)
+	_, other, endOther, _, err := opened(w, calm)
 	if err != nil {
 		return err
 	}
@@ -58,34 +60,44 @@ func contendWorker(w *stress.Worker) error {
 	if err != nil {
 		return err
 	}
+	for _, l := range []*lock.Locker{one, other} { // connects
+		warm := lock.NewKey("reliability", fmt.Sprint("process ", os.Getpid()))
+		if err := l.Do(context.Background(), warm, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+	}
+	w.Say("begins")
+	visits, err := contend(section, k, stress.Load{Goroutines: goroutines / 2, For: length}, one, other)
+	w.Say("%d", visits)
+	return err
+}
+
+// contend puts the load on each locker.
+func contend(section stress.Section, k lock.Key, load stress.Load, lockers ...*lock.Locker) (visits int64, err error) {
 	type result struct {
 		visits int64
 		err    error
 	}
-	results := make(chan result, 2)
-	for _, l := range []*lock.Locker{one, other} {
+	results := make(chan result)
+	for _, l := range lockers {
 		go func() {
-			load := stress.Load{Goroutines: goroutines / 2, For: length}
 			visits, err := load.Run(context.Background(), section,
-				func(ctx context.Context, fn func(context.Context) error) error {
-					return l.Do(ctx, k, fn)
-				})
+				func(ctx context.Context, fn func(context.Context) error) error { return l.Do(ctx, k, fn) })
 			results <- result{visits, err}
 		}()
 	}
-	first, second := <-results, <-results
-	w.Say("%d", first.visits+second.visits)
-	if first.err != nil {
-		return first.err
+	for range lockers {
+		r := <-results
+		visits, err = visits+r.visits, errors.Join(err, r.err)
 	}
-	return second.err
+	return visits, err
 }
 
 // holdWorker holds the key and says its token. When it was stopped for longer than the TTL, or hears of a
-// loss, it says what Guard gave just then, and whether the store takes a write with its token. Told to,
-// it releases before.
+// loss, it says what Guard gave just then, and when it is told to, whether the store takes a write with its
+// token. Told before, it releases.
 func holdWorker(w *stress.Worker) error {
-	b, l, end, k, err := opened(w)
+	b, l, end, k, err := opened(w, quick)
 	if err != nil {
 		return err
 	}
@@ -99,7 +111,7 @@ func holdWorker(w *stress.Worker) error {
 	go func() { _, _ = w.Hear(); close(told) }()
 	for last := time.Now(); ; time.Sleep(time.Millisecond) {
 		now := time.Now()
-		if err = h.Guard(); err != nil || b.lease && now.Sub(last) > ttl {
+		if err = h.Guard(); err != nil || b.lease && now.Sub(last) > quick.ttl {
 			break
 		}
 		last = now
@@ -110,15 +122,16 @@ func holdWorker(w *stress.Worker) error {
 		default:
 		}
 	}
-	accepted, storeErr := b.kind.store.put(w.Arguments()[1], h.Token())
 	w.Say("guard: %v", err)
+	<-told
+	accepted, storeErr := b.kind.store.put(w.Arguments()[1], h.Token())
 	w.Say("accepted: %v, %v", accepted, storeErr)
 	return nil
 }
 
 // waitWorker says that it is there, and waits for the key.
 func waitWorker(w *stress.Worker) error {
-	_, l, end, k, err := opened(w)
+	_, l, end, k, err := opened(w, quick)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package stress
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a section recorded in a hash of this name. Its fields are a visit with "token", "entered" or
-// "left" before it; the times are in microseconds since 1970.
+// Redis is a section recorded in a hash of this name. Its fields are a visit with "process", "token",
+// "entered" or "left" before it; the times are in microseconds since 1970.
 func Redis(client redis.UniversalClient, name string) Section { return redisSection{client, name} }
 
 type redisSection struct {
@@ -23,7 +24,7 @@ var (
 	redisEnter = redis.NewScript(`
 		local now = redis.call('TIME')
 		local id = redis.call('HINCRBY', KEYS[1], 'visits', 1)
-		redis.call('HSET', KEYS[1], 'token ' .. id, ARGV[1], 'entered ' .. id, string.format('%d%06d', now[1], now[2]))
+		redis.call('HSET', KEYS[1], 'token ' .. id, ARGV[1], 'process ' .. id, ARGV[2], 'entered ' .. id, string.format('%d%06d', now[1], now[2]))
 		return id`)
 	redisLeave = redis.NewScript(`
 		local now = redis.call('TIME')
@@ -39,7 +40,7 @@ func (s redisSection) Prepare(ctx context.Context) error {
 }
 
 func (s redisSection) Enter(ctx context.Context, token int64) (visit int64, err error) {
-	visit, err = redisEnter.Run(ctx, s.client, []string{s.name}, token).Int64()
+	visit, err = redisEnter.Run(ctx, s.client, []string{s.name}, token, os.Getpid()).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("enter section %s: %w", s.name, err)
 	}
@@ -75,6 +76,8 @@ func (s redisSection) Visits(ctx context.Context) ([]Visit, error) {
 			v.ID, _ = strconv.ParseInt(id, 10, 64)
 		}
 		switch what {
+		case "process":
+			v.Process = int(value)
 		case "token":
 			v.Token = value
 		case "entered":

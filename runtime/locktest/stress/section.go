@@ -15,7 +15,7 @@ type Section interface {
 	// Prepare makes the record, once, before anyone enters.
 	Prepare(ctx context.Context) error
 
-	// Enter records that someone is inside, with the fencing token of the lock, or 0 without.
+	// Enter records that someone of this process is inside, with the fencing token of the lock, or 0 without.
 	Enter(ctx context.Context, token int64) (visit int64, err error)
 
 	// Leave records that the visitor is not inside any more. It comes before the lock's release.
@@ -28,6 +28,7 @@ type Section interface {
 // A Visit is one stay in a Section, by the server's clock.
 type Visit struct {
 	ID      int64
+	Process int       // that entered, by its number
 	Token   int64     // 0 without fencing
 	Entered time.Time // when the server heard of it
 	Left    time.Time // zero when it did not: the visitor is inside, or died there
@@ -36,14 +37,15 @@ type Visit struct {
 // A Report says what the visits of a Section show.
 type Report struct {
 	Visits int
-	Open   int           // that were not left. Each counts as left when it was entered
+	Open   int           // that were not left, or were the last of a dead process: not counted in what follows
 	Most   int           // inside at once
 	Both   time.Duration // during which more than one was inside
 	Stale  int           // visits with a token that is not larger than every one before
 }
 
-// Judge makes a report of visits.
-func Judge(visits []Visit) Report {
+// Judge makes a report of visits. Of processes that were killed, which are given, the last visit may say
+// what is not so: its requests were under way, and reached the server when the lock was another's.
+func Judge(visits []Visit, killed ...int) Report {
 	type step struct {
 		at     time.Time
 		inside int
@@ -52,9 +54,17 @@ func Judge(visits []Visit) Report {
 	visits = slices.SortedFunc(slices.Values(visits), func(a, b Visit) int {
 		return cmp.Or(a.Entered.Compare(b.Entered), cmp.Compare(a.ID, b.ID))
 	})
+	lastOf := map[int]int{} // process to index
+	for i, v := range visits {
+		lastOf[v.Process] = i
+	}
 	var steps []step
 	var last int64
-	for _, v := range visits {
+	for i, v := range visits {
+		if lastOf[v.Process] == i && slices.Contains(killed, v.Process) {
+			r.Open++
+			continue
+		}
 		if v.Token != 0 && v.Token <= last {
 			r.Stale++
 		}
@@ -90,10 +100,10 @@ func (r Report) Err() error {
 }
 
 // Inspect judges the visits that a section has recorded.
-func Inspect(ctx context.Context, s Section) (Report, error) {
+func Inspect(ctx context.Context, s Section, killed ...int) (Report, error) {
 	visits, err := s.Visits(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	return Judge(visits), nil
+	return Judge(visits, killed...), nil
 }

@@ -40,6 +40,25 @@ func TestJudgeSeesOverlapsAndStaleTokens(t *testing.T) {
 	}
 }
 
+func TestTheLastVisitOfAKilledProcessMayHaveBeenUnderWay(t *testing.T) {
+	at := time.UnixMicro
+	visits := []Visit{
+		{ID: 1, Process: 7, Token: 1, Entered: at(10), Left: at(20)},
+		{ID: 2, Process: 8, Token: 3, Entered: at(25), Left: at(40)},
+		{ID: 3, Process: 7, Token: 2, Entered: at(30), Left: at(50)}, // a stale token, and beside another
+	}
+	if got, want := Judge(visits), (Report{Visits: 3, Most: 2, Both: 10 * time.Microsecond, Stale: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got, want := Judge(visits, 7), (Report{Visits: 3, Open: 1, Most: 1}); got != want {
+		t.Errorf("of a killed process: %+v, want %+v", got, want)
+	}
+	visits[0].Left = at(30) // not the last
+	if got := Judge(visits, 7); got.Most != 2 || got.Err() == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnErrorSaysForHowLongTwoWereInside(t *testing.T) {
 	err := Report{Visits: 7, Most: 2, Both: 1500 * time.Millisecond}.Err()
 	if err == nil || !strings.Contains(err.Error(), "1.500000 s") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -15,19 +16,19 @@ type dialect struct {
 }
 
 var postgresql = dialect{
-	prepare: `create table %[1]s (id bigserial primary key, token bigint not null, entered bigint not null, left_at bigint)`,
-	enter: `insert into %[1]s (token, entered)
-		values ($1, (extract(epoch from clock_timestamp()) * 1000000)::bigint) returning id`,
+	prepare: `create table %[1]s (id bigserial primary key, process bigint not null, token bigint not null, entered bigint not null, left_at bigint)`,
+	enter: `insert into %[1]s (process, token, entered)
+		values ($1, $2, (extract(epoch from clock_timestamp()) * 1000000)::bigint) returning id`,
 	leave:     `update %[1]s set left_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint where id = $1`,
-	visits:    `select id, token, entered, left_at from %[1]s`,
+	visits:    `select id, process, token, entered, left_at from %[1]s`,
 	returning: true,
 }
 
 var mysql = dialect{
-	prepare: `create table %[1]s (id bigint primary key auto_increment, token bigint not null, entered bigint not null, left_at bigint) engine=innodb`,
-	enter:   `insert into %[1]s (token, entered) values (?, cast(unix_timestamp(sysdate(6)) * 1000000 as signed))`,
+	prepare: `create table %[1]s (id bigint primary key auto_increment, process bigint not null, token bigint not null, entered bigint not null, left_at bigint) engine=innodb`,
+	enter:   `insert into %[1]s (process, token, entered) values (?, ?, cast(unix_timestamp(sysdate(6)) * 1000000 as signed))`,
 	leave:   `update %[1]s set left_at = cast(unix_timestamp(sysdate(6)) * 1000000 as signed) where id = ?`,
-	visits:  `select id, token, entered, left_at from %[1]s`,
+	visits:  `select id, process, token, entered, left_at from %[1]s`,
 }
 
 // PostgreSQL is a section recorded in a table of this name.
@@ -53,10 +54,10 @@ func (s sqlSection) Prepare(ctx context.Context) error {
 
 func (s sqlSection) Enter(ctx context.Context, token int64) (visit int64, err error) {
 	if s.returning {
-		err = s.db.QueryRowContext(ctx, s.text(s.enter), token).Scan(&visit)
+		err = s.db.QueryRowContext(ctx, s.text(s.enter), os.Getpid(), token).Scan(&visit)
 	} else {
 		var result sql.Result
-		if result, err = s.db.ExecContext(ctx, s.text(s.enter), token); err == nil {
+		if result, err = s.db.ExecContext(ctx, s.text(s.enter), os.Getpid(), token); err == nil {
 			visit, err = result.LastInsertId()
 		}
 	}
@@ -83,7 +84,7 @@ func (s sqlSection) Visits(ctx context.Context) (visits []Visit, err error) {
 		var v Visit
 		var entered int64
 		var left sql.NullInt64
-		if err := rows.Scan(&v.ID, &v.Token, &entered, &left); err != nil {
+		if err := rows.Scan(&v.ID, &v.Process, &v.Token, &entered, &left); err != nil {
 			return nil, fmt.Errorf("visits of section %s: %w", s.table, err)
 		}
 		v.Entered = time.UnixMicro(entered)

@@ -212,6 +212,10 @@ func TestTheRecordHasTokensAndThoseWhoDidNotLeave(t *testing.T) {
 			if r := inspect(t, section, 2); r != want {
 				t.Errorf("%+v, want %+v", r, want)
 			}
+			visits, err := section.Visits(t.Context())
+			if err != nil || len(visits) != 2 || visits[0].Process != os.Getpid() || visits[1].Process != os.Getpid() {
+				t.Errorf("%+v, %v; want two of process %d", visits, err, os.Getpid())
+			}
 		})
 	}
 }
