@@ -176,8 +176,8 @@ func TestAnInstancesTokenIsNotAnothers(t *testing.T) {
 		t.Fatalf("the shelf is %q (%v), want it left with the other", left, err)
 	}
 	s.Clear()
-	//lint:ignore locktoken,setnonx the test itself is the other process
 	err = Numbered(t.Context(), s.V9(s.Addr), "a7", func(context.Context) error {
+		//lint:ignore locktoken the test itself is the other process
 		s.Overtake(lockKey("a7"), "another process")
 		return nil
 	})
