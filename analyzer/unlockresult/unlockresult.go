@@ -3,6 +3,7 @@ package unlockresult
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/fix"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
@@ -51,6 +52,9 @@ func message(e *lockflow.Event) string {
 	fact := "is not read"
 	if e.Answer == lockflow.AnswerMisread {
 		fact = "is not in what is read here"
+	}
+	if e.Lease != nil && !strings.HasPrefix(e.Lease.Command, "the script") && e.Lease.Library != "" {
+		return fmt.Sprintf("the answer of %s %s: a lock that was lost before its release is only seen there; look at it", report.Func(e), fact)
 	}
 	return fmt.Sprintf("the answer of %s %s: %s means that the lock was not released, and no error says so; scan it or use %s",
 		report.Func(e), fact, report.No(e), report.Unlock(e))

@@ -76,6 +76,9 @@ func converted(t *term.Term, site string) bool {
 // isNil reports whether t is the client's error that says that there is no value.
 func isNil(t *term.Term) bool {
 	return t.Has(func(x *term.Term) bool {
+		if text, ok := x.StrVal(); ok {
+			return text == "redis: nil" // go-redis has a constant
+		}
 		if x.Op != term.Global {
 			return false
 		}
