@@ -34,7 +34,8 @@ type Handle struct {
 	cause error // of lost
 	heard bool  // observers were told that it was acquired; of the end they are told only then
 
-	telling sync.Mutex // keeps what observers are told in order
+	events  []Event // to be told to the observers, in order
+	telling bool    // somebody is telling them
 }
 
 type state int
@@ -124,9 +125,10 @@ func (h *Handle) Release(ctx context.Context) error {
 		err = cause
 	}
 	if heard { // before the next in this process has its turn
-		h.telling.Lock()
-		h.observe(Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
-		h.telling.Unlock()
+		h.mu.Lock()
+		h.events = append(h.events, Event{Kind: Released, Took: time.Since(start), Held: start.Sub(h.since), Err: err})
+		h.mu.Unlock()
+		h.tell()
 	}
 	h.end()
 	return h.fault("release", err)
@@ -164,27 +166,44 @@ func (h *Handle) lose(reason error) {
 		return
 	}
 	h.state, h.cause = lost, reason
-	heard := h.heard
-	h.telling.Lock() // before a release can have been called
-	defer h.telling.Unlock()
+	if h.heard { // in the queue before a release can have been called
+		h.events = append(h.events, Event{Kind: Lost, Held: time.Since(h.since), Err: reason})
+	}
 	h.mu.Unlock()
 	h.cancel(h.fault("hold", reason))
-	if heard {
-		h.observe(Event{Kind: Lost, Held: time.Since(h.since), Err: reason})
-	}
+	h.tell()
 }
 
 // acquired tells the observers, also of a loss that was reported before they could know the lock.
 func (h *Handle) acquired(took time.Duration, queued bool) {
 	h.mu.Lock()
 	h.heard = true
-	was, cause := h.state, h.cause
-	h.telling.Lock()
-	defer h.telling.Unlock()
+	h.events = append(h.events, Event{Kind: Acquired, Took: took, Queued: queued})
+	if h.state == lost {
+		h.events = append(h.events, Event{Kind: Lost, Held: time.Since(h.since), Err: h.cause})
+	}
 	h.mu.Unlock()
-	h.observe(Event{Kind: Acquired, Took: took, Queued: queued})
-	if was == lost {
-		h.observe(Event{Kind: Lost, Held: time.Since(h.since), Err: cause})
+	h.tell()
+}
+
+// tell gives the observers what is in the queue. Whoever comes while they are being told, an observer
+// that releases for example, leaves it to the one who tells.
+func (h *Handle) tell() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.telling {
+		return
+	}
+	h.telling = true
+	defer func() { h.telling = false }()
+	for len(h.events) > 0 {
+		next := h.events[0]
+		h.events = h.events[1:]
+		func() {
+			h.mu.Unlock()
+			defer h.mu.Lock() // also when an observer panics
+			h.observe(next)
+		}()
 	}
 }
 
