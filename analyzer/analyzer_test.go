@@ -106,7 +106,7 @@ func TestDefaultLeavesOptInRulesOut(t *testing.T) {
 			out = append(out, name)
 		}
 	}
-	want := []string{"lockwait", "poolerlock", "poolstarve", "stalesnapshot"}
+	want := []string{"leasewatch", "lockwait", "poolerlock", "poolstarve", "stalesnapshot"}
 	if !slices.Equal(out, want) {
 		t.Errorf("opt-in are %v, want %v", out, want)
 	}
