@@ -54,7 +54,7 @@ func message(e *lockflow.Event) string {
 		fact = "is not in what is read here"
 	}
 	if e.Lease != nil && !strings.HasPrefix(e.Lease.Command, "the script") && e.Lease.Library != "" {
-		return fmt.Sprintf("the answer of %s %s: a lock that was lost before its release is only seen there; look at it", report.Func(e), fact)
+		return fmt.Sprintf("the answer of %s %s: a lock that was lost before its release is only seen there; look at it or use %s", report.Func(e), fact, report.Unlock(e))
 	}
 	return fmt.Sprintf("the answer of %s %s: %s means that the lock was not released, and no error says so; scan it or use %s",
 		report.Func(e), fact, report.No(e), report.Unlock(e))

@@ -96,8 +96,10 @@ func Do(e *lockflow.Event) string {
 // Unlock is the runtime function that releases as e does and reads the answer.
 func Unlock(e *lockflow.Event) string {
 	switch {
-	case e.Lease != nil && (e.Lease.System != "Redis" || e.Lease.Library != "" && !client.RedisPath(e.Lease.Library)):
-		return "a context with a timeout of its own" // a library's lock has its own release
+	case e.Lease != nil && e.Lease.System != "Redis":
+		return "a context with a timeout of its own" // the runtime has no etcd
+	case e.Lease != nil && e.Lease.Library != "" && !client.RedisPath(e.Lease.Library):
+		return "redislock's Locker.Do" // a library's lock has its own release
 	case e.Lease != nil:
 		return "redislock.DelIfEqual"
 	case MySQL(e):
