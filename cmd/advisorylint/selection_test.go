@@ -45,7 +45,7 @@ func TestSelected(t *testing.T) {
 		{"-rules=default,-poollock,lockwait", with(without(def, "poollock"), "lockwait")},
 		{"-rules=all,-lockwait", without(all, "lockwait")},
 		{"-rules=poollock,-poollock,lockwait", []string{"lockwait"}},
-		{"-rules=all,-default", []string{"lockwait", "poolerlock", "poolstarve", "stalesnapshot"}},
+		{"-rules=all,-default", []string{"leasewatch", "lockwait", "poolerlock", "poolstarve", "stalesnapshot"}},
 		{"-lockwait", []string{"lockwait"}},
 		{"-poollock -lockwait ./...", []string{"lockwait", "poollock"}},
 		{"./... -lockwait", []string{"lockwait"}},
