@@ -337,7 +337,7 @@ func (a *assumption) result(c *ssa.Call, i int) value {
 	if strings.HasSuffix(name, "Nil") { // rueidis.IsRedisNil
 		return is(!a.granted)
 	}
-	return a.answer(c.Call.Signature().Results(), i, a.eff.Cmd != nil && a.eff.Cmd.ByError || converts(c))
+	return a.answer(c.Call.Signature().Results(), i, a.eff.Cmd != nil && (a.eff.Cmd.ByError || a.eff.Cmd.NilReply && converts(c)))
 }
 
 // converts reports whether a call reads a reply as a value, with an error when there is none.

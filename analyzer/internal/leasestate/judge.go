@@ -357,7 +357,7 @@ func (j *judge) answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 	}
 	site, run := sent(c.e), c.fn.Run
 	reads := func(t *term.Term) bool {
-		return answers(t, site) || (c.e.Cmd.ByError || converted(t, site)) && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
+		return answers(t, site) || (c.e.Cmd.ByError || c.e.Cmd.NilReply && converted(t, site)) && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
 	}
 	whole := func(t *term.Term) bool { return t.Has(func(x *term.Term) bool { return isSent(x, site) && x == t }) }
 	read := false

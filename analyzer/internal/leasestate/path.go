@@ -19,7 +19,7 @@ const (
 func (c *command) granted(facts []summary.Fact) tri {
 	site := sent(c.e)
 	for _, f := range facts {
-		v := says(f, site, c.e.Cmd.ByError)
+		v := says(f, site, c.e.Cmd)
 		if v != unknown {
 			return v
 		}
@@ -29,7 +29,7 @@ func (c *command) granted(facts []summary.Fact) tri {
 
 // says reads one condition on the answer of the acquire at a site. One that refuses by an error refuses
 // with redis.Nil; another error leaves open what happened.
-func says(f summary.Fact, site string, byError bool) tri {
+func says(f summary.Fact, site string, cmd *summary.Cmd) tri {
 	c := f.Cond
 	switch {
 	case c.Op == term.Answer && isSent(c.Args[0], site):
@@ -52,7 +52,7 @@ func says(f summary.Fact, site string, byError bool) tri {
 			return of(!f.Val)
 		}
 	case c.Str == "==" && a.Op == term.ErrOf && isSent(a.Args[0], site):
-		if b.IsNil() && (byError || a.Str == symexec.OfReply) && f.Val {
+		if b.IsNil() && (cmd.ByError || cmd.NilReply && a.Str == symexec.OfReply) && f.Val {
 			return yes
 		}
 		if isNil(b) && f.Val {

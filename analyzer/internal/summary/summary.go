@@ -114,6 +114,8 @@ type Cmd struct {
 	TTL   *term.Term // nil: none
 	// ByError: whoever is refused gets an error or no reply, not a no.
 	ByError bool
+	// NilReply: whoever is refused gets a nil reply, which is an error once it is read as a value.
+	NilReply bool
 	// Atomic: it goes out in MULTI, with what it depends on watched or sent along.
 	Atomic bool
 	// Group is the handle of the MULTI or pipeline that it goes out with, nil for one by itself.

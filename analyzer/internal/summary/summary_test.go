@@ -23,7 +23,7 @@ func whole(inner *Effect) *Effect {
 		Batch: []*Effect{{Op: Send, Site: "q", Text: term.Str("b")}}, Made: sent, Fn: param(3),
 		Alts: []Alt{{Effects: []*Effect{{Op: End, Site: "e", Ending: client.Return, Handle: param(0)}},
 			Facts: []Fact{{Cond: param(1), Val: true}}}},
-		Cmd: &Cmd{Name: "Lock", Op: client.LeaseTake, Keys: []*term.Term{term.Str("k")}, Value: term.Str("v"), TTL: term.Int("5"), ByError: true,
+		Cmd: &Cmd{Name: "Lock", Op: client.LeaseTake, Keys: []*term.Term{term.Str("k")}, Value: term.Str("v"), TTL: term.Int("5"), ByError: true, NilReply: true,
 			Atomic: true, Group: param(0), Library: "example.com/lib", System: "etcd", Heed: Unheeded, Tells: true, Tends: true},
 		Ending: client.CommitTx, Snapshot: true, Cleanup: InDefer, CleanupSite: "d", Dropped: true,
 	}

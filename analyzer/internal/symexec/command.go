@@ -160,8 +160,8 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 	default:
 		x.plainCommand(s, o, cmd)
 	}
-	if o.m.Raw {
-		cmd.ByError = false
+	if o.m.Raw && cmd.ByError {
+		cmd.ByError, cmd.NilReply = false, true
 	}
 	if handle == nil {
 		handle = term.Unknown(o.site+"h", "")
