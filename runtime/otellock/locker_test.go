@@ -141,6 +141,10 @@ func TestRenewalsAndTheLossOfARealLeaseAreCounted(t *testing.T) {
 	if err := h.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("release: %v, want ErrLost", err)
 	}
+	// Whoever noticed the loss tells of it, and of the release after it, beside the holder that it woke.
+	for len(o.find("lock hold")) == 0 && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
 	got := o.series(t)
 	if got[renewed] == 0 {
 		t.Error("no renewal was counted before the loss")
