@@ -41,7 +41,7 @@ func (n *Node) Leave() error { return n.session.Close() }
 
 // Do runs a task under its lock.
 func (n *Node) Do(ctx context.Context, task string, run Run) error {
-	mutex := concurrency.NewMutex(n.session, "/farm/"+task)
+	mutex := concurrency.NewMutex(n.session, "/estate/"+task)
 	if err := mutex.Lock(ctx); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func lockTask(ctx context.Context, client *clientv3.Client, task string) (unlock
 	if err != nil {
 		return nil, err
 	}
-	mutex := concurrency.NewMutex(session, "/farm/"+task)
+	mutex := concurrency.NewMutex(session, "/estate/"+task)
 	if err := mutex.Lock(setup); err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
@@ -81,7 +81,7 @@ func CancelledEarly(ctx context.Context, client *clientv3.Client, task string, r
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	mutex := concurrency.NewMutex(session, "/farm/"+task)
+	mutex := concurrency.NewMutex(session, "/estate/"+task)
 	if err := mutex.Lock(ctx); err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func CancelledEarly(ctx context.Context, client *clientv3.Client, task string, r
 
 // Twins has two mutexes of one prefix on one session, one for each of two goroutines.
 func Twins(ctx context.Context, session *concurrency.Session, task string, first, second Run) error {
-	mine := concurrency.NewMutex(session, "/farm/"+task)
-	yours := concurrency.NewMutex(session, "/farm/"+task) // want `second mutex of the same prefix`
+	mine := concurrency.NewMutex(session, "/estate/"+task)
+	yours := concurrency.NewMutex(session, "/estate/"+task) // want `second mutex of the same prefix`
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return under(ctx, mine, first) })
 	group.Go(func() error { return under(ctx, yours, second) })
@@ -111,7 +111,7 @@ type Silo struct {
 	level   int
 }
 
-const siloLock = "/farm/silo"
+const siloLock = "/estate/silo"
 
 // Fill changes the level under a mutex of its own.
 func (s *Silo) Fill(ctx context.Context, tons int, weigh Run) error {
@@ -143,7 +143,7 @@ func (s *Silo) Draw(ctx context.Context, tons int, weigh Run) error {
 func Crowd(ctx context.Context, session *concurrency.Session, task string, workers int, run Run) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range workers {
-		mutex := concurrency.NewMutex(session, "/farm/"+task) // want `second mutex of the same prefix`
+		mutex := concurrency.NewMutex(session, "/estate/"+task) // want `second mutex of the same prefix`
 		group.Go(func() error { return under(ctx, mutex, run) })
 	}
 	return group.Wait()

@@ -36,7 +36,7 @@ func JoinBounded(ctx context.Context, client *clientv3.Client) (*Node, error) {
 
 // DoInTime bounds the wait for the lock.
 func (n *Node) DoInTime(ctx context.Context, task string, run Run) error {
-	mutex := concurrency.NewMutex(n.session, "/farm/"+task)
+	mutex := concurrency.NewMutex(n.session, "/estate/"+task)
 	wait, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if err := mutex.Lock(wait); err != nil {
@@ -64,7 +64,7 @@ func NewOwner(ctx context.Context, client *clientv3.Client) (*Owner, error) {
 
 // Do runs a task under its lock.
 func (o *Owner) Do(ctx context.Context, task string, run Run) error {
-	return under(ctx, concurrency.NewMutex(o.session, "/farm/"+task), run)
+	return under(ctx, concurrency.NewMutex(o.session, "/estate/"+task), run)
 }
 
 // Close ends both.
@@ -82,7 +82,7 @@ func Whole(ctx context.Context, client *clientv3.Client, task string, run Run) (
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return under(ctx, concurrency.NewMutex(session, "/farm/"+task), run)
+	return under(ctx, concurrency.NewMutex(session, "/estate/"+task), run)
 }
 
 // OneEach gives each of two goroutines a session.
@@ -95,7 +95,7 @@ func OneEach(ctx context.Context, client *clientv3.Client, task string, first, s
 				return err
 			}
 			defer func() { err = errors.Join(err, session.Close()) }()
-			return under(ctx, concurrency.NewMutex(session, "/farm/"+task), run)
+			return under(ctx, concurrency.NewMutex(session, "/estate/"+task), run)
 		})
 	}
 	return group.Wait()
@@ -103,8 +103,8 @@ func OneEach(ctx context.Context, client *clientv3.Client, task string, first, s
 
 // Several has one session and a mutex for each of two things.
 func Several(ctx context.Context, session *concurrency.Session, run Run) error {
-	barn := concurrency.NewMutex(session, "/farm/barn")
-	yard := concurrency.NewMutex(session, "/farm/yard")
+	barn := concurrency.NewMutex(session, "/estate/barn")
+	yard := concurrency.NewMutex(session, "/estate/yard")
 	return under(ctx, barn, func(ctx context.Context) error { return under(ctx, yard, run) })
 }
 
@@ -117,7 +117,7 @@ type Tank struct {
 
 // NewTank makes the one mutex.
 func NewTank(session *concurrency.Session) *Tank {
-	return &Tank{mutex: concurrency.NewMutex(session, "/farm/tank")}
+	return &Tank{mutex: concurrency.NewMutex(session, "/estate/tank")}
 }
 
 // Change changes the level. In the process the sync.Mutex keeps goroutines apart.

@@ -38,7 +38,7 @@ type farm func(ctx context.Context, task string, run Run) error
 
 // letIn waits, from inside a task, until another session gets the task's lock.
 func letIn(t *testing.T, client *clientv3.Client, task string) bool {
-	mutex := concurrency.NewMutex(newSession(t, client), "/farm/"+task)
+	mutex := concurrency.NewMutex(newSession(t, client), "/estate/"+task)
 	return proof.Soon(func() bool {
 		err := mutex.TryLock(t.Context())
 		if err != nil && !errors.Is(err, concurrency.ErrLocked) {
@@ -103,7 +103,7 @@ func TestGoodKeepsTheLeaseWhileItWorks(t *testing.T) {
 		"whole": func(ctx context.Context, task string, run Run) error { return Whole(ctx, client, task, run) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := concurrency.NewMutex(newSession(t, client), "/farm/"+name)
+			other := concurrency.NewMutex(newSession(t, client), "/estate/"+name)
 			kept := proof.Soon(func() (kept bool) {
 				err := run(t.Context(), name, func(ctx context.Context) error {
 					outlive(t, client)
