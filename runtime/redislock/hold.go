@@ -233,7 +233,7 @@ func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (o outcome)
 func (h *hold) Check(ctx context.Context) error {
 	var answers []number
 	c := h.backend.workers.call(func() reply {
-		answers = h.backend.pipeline(ctx, h.backend.client, checkScript, h.leases)
+		answers = h.backend.pipeline(ctx, checkScript, h.leases)
 		return reply{}
 	})
 	if _, ok := c.wait(ctx); !ok {

@@ -15,18 +15,18 @@ type number struct {
 // pipeline runs a script for each lease, with its lock, its token and more arguments, in one pipeline.
 // Go-redis falls back to a script's text only outside of pipelines: those that the server did not know
 // go in a second one.
-func (b *backend) pipeline(ctx context.Context, client redis.UniversalClient, s script, leases []*lease, more ...any) []number {
+func (b *backend) pipeline(ctx context.Context, s script, leases []*lease, more ...any) []number {
 	commands := make([]*redis.Cmd, len(leases))
 	queue := func(pipe redis.Pipeliner, i int, how func(context.Context, redis.Scripter, []string, ...any) *redis.Cmd) {
 		l := leases[i]
 		commands[i] = how(ctx, pipe, l.keys[:1], append([]any{l.hold.token}, more...)...)
 	}
-	pipe := client.Pipeline()
+	pipe := b.client.Pipeline()
 	for i := range leases {
 		queue(pipe, i, s.EvalSha)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its error
-	again := client.Pipeline()
+	again := b.client.Pipeline()
 	for i, cmd := range commands {
 		if noScript(cmd.Err()) {
 			queue(again, i, s.Eval)

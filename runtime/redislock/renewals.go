@@ -170,7 +170,7 @@ func (r *renewals) renew(batch []*lease, ttl time.Duration) {
 	// A reply after the TTL is of no use.
 	ctx, cancel := context.WithTimeout(r.backend.life, ttl)
 	defer cancel()
-	answers := r.backend.pipeline(ctx, r.backend.client, renewScript, batch, milliseconds(ttl))
+	answers := r.backend.pipeline(ctx, renewScript, batch, milliseconds(ttl))
 	var tell []func()
 	for i, l := range batch {
 		o := l.hold.renewed(l, sent, answers[i].n, answers[i].err)
