@@ -19,7 +19,6 @@ type Proxy struct {
 	target   string
 	listener net.Listener
 	running  sync.WaitGroup
-	closing  sync.Once
 
 	mu     sync.Mutex
 	links  map[*link]struct{}
@@ -150,15 +149,13 @@ func (p *Proxy) Dropping() int {
 }
 
 // Close ends the proxy and returns when nothing of it runs any more. The test's end calls it; a test
-// that counts goroutines before its end calls it itself.
+// that counts goroutines before its end calls it itself. A second call does nothing.
 func (p *Proxy) Close() {
-	p.closing.Do(func() {
-		p.mu.Lock()
-		p.closed = true
-		p.mu.Unlock()
-		p.listener.Close()
-		p.Cut()
-	})
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.listener.Close()
+	p.Cut()
 	p.running.Wait()
 }
 
