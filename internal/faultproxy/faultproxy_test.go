@@ -77,6 +77,28 @@ func (e *echo) end(t *testing.T) error {
 	}
 }
 
+// wantEOF wants that the next connection ends in order for the server.
+func (e *echo) wantEOF(t *testing.T) {
+	t.Helper()
+	if err := e.end(t); err != io.EOF {
+		t.Errorf("the server read %v, want EOF", err)
+	}
+}
+
+func (e *echo) wantReset(t *testing.T) {
+	t.Helper()
+	if err := e.end(t); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the server read %v, want a reset", err)
+	}
+}
+
+func (e *echo) wantLines(t *testing.T, want int64) {
+	t.Helper()
+	if n := e.lines.Load(); n != want {
+		t.Errorf("%d lines reached the server, want %d", n, want)
+	}
+}
+
 type client struct {
 	net.Conn
 	in *bufio.Reader
@@ -126,6 +148,13 @@ func (c client) wantSilence(t *testing.T) {
 	}
 }
 
+func (c client) wantEOF(t *testing.T) {
+	t.Helper()
+	if got, err := c.receive(soon); err != io.EOF {
+		t.Errorf("received %q, %v; want EOF", got, err)
+	}
+}
+
 // pair is an echo server, a proxy to it, and the check that nothing is left of them.
 func pair(t *testing.T) (*echo, *Proxy) {
 	running := goleak.IgnoreCurrent()
@@ -141,6 +170,11 @@ func await(t *testing.T, what string, done func() bool) {
 			t.Fatal(what)
 		}
 	}
+}
+
+func wantNoConnection(t *testing.T, p *Proxy) {
+	t.Helper()
+	await(t, "the proxy keeps a connection that has ended", func() bool { return p.Connections() == 0 })
 }
 
 func TestLinesPassBothWaysOnEveryConnection(t *testing.T) {
@@ -167,10 +201,8 @@ func TestTheEndOfEitherSideReachesTheOther(t *testing.T) {
 	c := dial(t, p)
 	c.ask(t, "hello")
 	c.Close()
-	if err := e.end(t); err != io.EOF {
-		t.Errorf("the server read %v, want EOF", err)
-	}
-	await(t, "the proxy keeps a connection that has ended", func() bool { return p.Connections() == 0 })
+	e.wantEOF(t)
+	wantNoConnection(t, p)
 }
 
 func TestAResetOfTheClientReachesTheServer(t *testing.T) {
@@ -179,9 +211,7 @@ func TestAResetOfTheClientReachesTheServer(t *testing.T) {
 	c.ask(t, "hello")
 	c.Conn.(*net.TCPConn).SetLinger(0)
 	c.Close()
-	if err := e.end(t); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("the server read %v, want a reset", err)
-	}
+	e.wantReset(t)
 }
 
 func TestCutIsAnEndOfFileOnBothSides(t *testing.T) {
@@ -189,12 +219,8 @@ func TestCutIsAnEndOfFileOnBothSides(t *testing.T) {
 	c := dial(t, p)
 	c.ask(t, "hello")
 	p.Cut()
-	if _, err := c.receive(soon); err != io.EOF {
-		t.Errorf("the client read %v, want EOF", err)
-	}
-	if err := e.end(t); err != io.EOF {
-		t.Errorf("the server read %v, want EOF", err)
-	}
+	c.wantEOF(t)
+	e.wantEOF(t)
 	dial(t, p).ask(t, "later")
 }
 
@@ -206,9 +232,7 @@ func TestResetIsAnRSTOnBothSides(t *testing.T) {
 	if _, err := c.receive(soon); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client read %v, want a reset", err)
 	}
-	if err := e.end(t); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("the server read %v, want a reset", err)
-	}
+	e.wantReset(t)
 }
 
 func TestDelayHoldsEachChunkInBothDirections(t *testing.T) {
@@ -236,9 +260,7 @@ func TestABlackholePassesNothingAndClosesNothing(t *testing.T) {
 	late.send(t, "late")
 	c.wantSilence(t)
 	late.wantSilence(t)
-	if n := e.lines.Load(); n != 1 {
-		t.Errorf("%d lines reached the server, want the one before", n)
-	}
+	e.wantLines(t, 1) // the one before
 	p.Blackhole(false)
 	c.want(t, "held")
 	late.want(t, "late")
@@ -256,9 +278,7 @@ func TestInABlackholeNoSideHearsOfTheOthersEnd(t *testing.T) {
 	case <-time.After(quiet):
 	}
 	p.Blackhole(false)
-	if err := e.end(t); err != io.EOF {
-		t.Errorf("the server read %v, want EOF", err)
-	}
+	e.wantEOF(t)
 }
 
 func TestHalfOpenEndsTheServersSideOnly(t *testing.T) {
@@ -266,18 +286,14 @@ func TestHalfOpenEndsTheServersSideOnly(t *testing.T) {
 	c := dial(t, p)
 	c.ask(t, "hello")
 	p.HalfOpen()
-	if err := e.end(t); err != io.EOF {
-		t.Errorf("the server read %v, want EOF", err)
-	}
+	e.wantEOF(t)
 	c.send(t, "into the void")
 	c.wantSilence(t)
 	c.send(t, "again")
 	c.wantSilence(t)
-	if n := e.lines.Load(); n != 1 {
-		t.Errorf("%d lines reached the server, want the one before", n)
-	}
+	e.wantLines(t, 1) // the one before
 	c.Close()
-	await(t, "the proxy keeps a connection that has ended", func() bool { return p.Connections() == 0 })
+	wantNoConnection(t, p)
 }
 
 func TestADroppedReplyIsOfARequestThatReachedTheServer(t *testing.T) {
@@ -287,12 +303,8 @@ func TestADroppedReplyIsOfARequestThatReachedTheServer(t *testing.T) {
 	other.ask(t, "hello")
 	p.DropReplies(1)
 	c.send(t, "lost")
-	if got, err := c.receive(soon); err != io.EOF {
-		t.Errorf("received %q, %v; want EOF", got, err)
-	}
-	if n := e.lines.Load(); n != 3 {
-		t.Errorf("%d lines reached the server, want 3", n)
-	}
+	c.wantEOF(t)
+	e.wantLines(t, 3)
 	if n := p.Dropping(); n != 0 {
 		t.Errorf("%d chunks are still to be dropped", n)
 	}
@@ -308,12 +320,8 @@ func TestRepliesAreDroppedAfterThoseSkipped(t *testing.T) {
 	c.send(t, "lost")
 	c.wantSilence(t) // the second to be dropped is not there yet
 	c.send(t, "lost too")
-	if got, err := c.receive(soon); err != io.EOF {
-		t.Errorf("received %q, %v; want EOF", got, err)
-	}
-	if n := e.lines.Load(); n != 4 {
-		t.Errorf("%d lines reached the server, want 4", n)
-	}
+	c.wantEOF(t)
+	e.wantLines(t, 4)
 	dial(t, p).ask(t, "later")
 }
 
@@ -325,9 +333,7 @@ func TestDroppingThatIsEndedCutsWhoLostAReply(t *testing.T) {
 	c.send(t, "lost")
 	await(t, "no reply was dropped", func() bool { return p.Dropping() == 1 })
 	p.DropReplies(0)
-	if got, err := c.receive(soon); err != io.EOF {
-		t.Errorf("received %q, %v; want EOF", got, err)
-	}
+	c.wantEOF(t)
 	other.ask(t, "not touched")
 }
 
