@@ -28,7 +28,7 @@ type Program struct {
 	makes   map[*ssa.Function]*ssa.MakeClosure
 	callers map[*ssa.Function][]ssa.CallInstruction
 	stored  map[string][]ssa.Value             // into fields and variables, by place
-	addrs   map[string][]ssa.Value             // addresses of fields and variables, by place
+	addrs   map[string][]ssa.Value             // addresses of fields, by place
 	read    map[string][]ssa.Value             // fields of struct values, by place
 	finds   map[token.Pos][]*lockstate.Finding // what is known of a call
 	// renewing are the functions with a call that renews a lock.
@@ -52,11 +52,6 @@ func New(fns []*ssa.Function, posn func(token.Pos) string) *Program {
 }
 
 func (p *Program) add(in ssa.Instruction) {
-	for _, op := range in.Operands(nil) {
-		if g, ok := (*op).(*ssa.Global); ok {
-			p.addrs[stores.Place(g)] = append(p.addrs[stores.Place(g)], g)
-		}
-	}
 	switch in := in.(type) {
 	case *ssa.FieldAddr:
 		if place := stores.Place(in); place != "" {

@@ -48,6 +48,23 @@ func (l *lock) renew() {
 		}
 	}
 }`,
+		"a package's channel that nobody closes": `
+var stop = make(chan struct{})
+
+func renew(c client, key string) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(ttl / 3):
+			c.Extend(key, ttl)
+		}
+	}
+}
+
+func f(c client, key string) {
+	go renew(c, key) // never stopped
+}`,
 		"a context that nothing cancels": `
 func f(c client, key string) {
 	ctx := context.WithValue(context.Background(), 1, 2)
@@ -159,6 +176,23 @@ func (l *lock) renew() {
 }
 
 func (l *lock) end() { close(l.stop) }`,
+		"a package's channel that a sibling closes": `
+var stop = make(chan struct{})
+
+func renew(c client, key string) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(ttl / 3):
+			c.Extend(key, ttl)
+		}
+	}
+}
+
+func f(c client, key string) { go renew(c, key) }
+
+func end() { close(stop) }`,
 		"a channel that is handed out": `
 func f(c client, key string) chan<- struct{} {
 	stop := make(chan struct{})

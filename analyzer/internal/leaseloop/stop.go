@@ -169,12 +169,11 @@ func (u *use) stored(addr ssa.Value) bool {
 	switch a := addr.(type) {
 	case *ssa.Alloc, *ssa.FreeVar:
 		return u.cell(a)
-	case *ssa.FieldAddr, *ssa.Global:
-		if u.p.public(a) {
-			return true
-		}
+	case *ssa.Global:
+		return u.p.public(a) || u.global(a)
+	case *ssa.FieldAddr:
 		place := stores.Place(a)
-		if place == "" {
+		if place == "" || u.p.public(a) {
 			return true
 		}
 		return slices.ContainsFunc(u.p.addrs[place], u.loads) || slices.ContainsFunc(u.p.read[place], u.value)
@@ -196,9 +195,6 @@ func (u *use) cell(x ssa.Value) bool {
 }
 
 func (u *use) loads(addr ssa.Value) bool {
-	if addr.Referrers() == nil { // a package's variable
-		return u.global(addr)
-	}
 	for _, r := range *addr.Referrers() {
 		switch r := r.(type) {
 		case *ssa.Store, *ssa.DebugRef:
@@ -218,7 +214,7 @@ func (u *use) loads(addr ssa.Value) bool {
 }
 
 // global looks at all loads of a package's variable, which has no list of its referrers.
-func (u *use) global(g ssa.Value) bool {
+func (u *use) global(g *ssa.Global) bool {
 	for _, fn := range u.p.fns {
 		for _, b := range fn.Blocks {
 			for _, in := range b.Instrs {
