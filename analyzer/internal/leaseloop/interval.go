@@ -63,31 +63,20 @@ func (p *Program) tooLong(l loop, renewal *ssa.Call, ttls []span) []*ssa.CallCom
 
 // roundWithout reports whether a way leads from a call back to itself by none of some instructions.
 func roundWithout(call *ssa.Call, bars map[ssa.Instruction]bool) bool {
-	seen := map[place]bool{}
-	list := []place{after(call)}
-	for len(list) > 0 {
-		at := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		open := true
+	return walk(after(call), func(at place) (next []place, found bool) {
 		for _, in := range at.b.Instrs[at.i:] {
-			if in == ssa.Instruction(call) {
-				return true
-			}
-			if open = !bars[in]; !open {
-				break
-			}
-		}
-		if open {
-			for _, s := range at.b.Succs {
-				list = append(list, place{s, 0})
+			switch {
+			case in == ssa.Instruction(call):
+				return nil, true
+			case bars[in]:
+				return nil, false
 			}
 		}
-	}
-	return false
+		for _, s := range at.b.Succs {
+			next = append(next, place{s, 0})
+		}
+		return next, false
+	})
 }
 
 // pause is a point at which a loop waits, and the calls that say for how long; none when that is not known.

@@ -79,40 +79,10 @@ type rounds struct {
 	slowCall crossing                 // what call itself waits for
 }
 
-// place is a point before an instruction.
-type place struct {
-	b *ssa.BasicBlock
-	i int
-}
-
-func after(in ssa.Instruction) place {
-	for i, x := range in.Block().Instrs {
-		if x == in {
-			return place{in.Block(), i + 1}
-		}
-	}
-	return place{in.Block(), len(in.Block().Instrs)}
-}
-
 // search walks from a point over live edges until it comes to an instruction at which stop is true, or to a
 // bar. It reports whether it came to the acquire.
 func (r *rounds) search(from place, stop func(ssa.Instruction) bool) bool {
-	seen := map[place]bool{}
-	list := []place{from}
-	for len(list) > 0 {
-		at := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		next, found := r.block(at, stop)
-		if found {
-			return true
-		}
-		list = append(list, next...)
-	}
-	return false
+	return walk(from, func(at place) ([]place, bool) { return r.block(at, stop) })
 }
 
 // block walks to the end of one block, and gives where it goes on.
@@ -187,18 +157,10 @@ func (r *rounds) waits() []wait {
 
 // reach visits all that is reached from a point up to the acquire.
 func (r *rounds) reach(from place, visit func(ssa.Instruction)) {
-	seen := map[place]bool{}
-	list := []place{from}
-	for len(list) > 0 {
-		at := list[0]
-		list = list[1:]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
+	walk(from, func(at place) ([]place, bool) {
 		next, _ := r.block(at, func(in ssa.Instruction) bool { visit(in); return false })
-		list = append(list, next...)
-	}
+		return next, false
+	})
 }
 
 // passes reports whether a round goes by an instruction.
@@ -278,31 +240,19 @@ func (p *Program) crossing(call *ssa.Call, eff *summary.Effect, env bindings) cr
 // toCall is what is waited for from a function's begin to a call in it.
 func (p *Program) toCall(call *ssa.Call, env bindings) crossing {
 	out := crossing{}
-	seen := map[*ssa.BasicBlock]bool{}
-	list := []*ssa.BasicBlock{call.Parent().Blocks[0]}
-	for len(list) > 0 {
-		b := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[b] {
-			continue
-		}
-		seen[b] = true
-		open := true
+	walk(call.Parent().Blocks[0], func(b *ssa.BasicBlock) ([]*ssa.BasicBlock, bool) {
 		for _, in := range b.Instrs {
 			if in == ssa.Instruction(call) {
-				out.free, open = true, false
-				break
+				out.free = true
+				return nil, false
 			}
 			if c := p.crossed(in, env, 1); !c.free {
 				out.waits = append(out.waits, c.waits...)
-				open = false
-				break
+				return nil, false
 			}
 		}
-		if open {
-			list = append(list, b.Succs...)
-		}
-	}
+		return b.Succs, false
+	})
 	return out
 }
 

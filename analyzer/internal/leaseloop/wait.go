@@ -116,19 +116,10 @@ func (p *Program) through(from place, env bindings, depth int, live func(edge) b
 		at     place
 		waited bool
 	}
-	seen := map[state]bool{}
-	list := []state{{from, false}}
-	for len(list) > 0 {
-		s := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[s] {
-			continue
-		}
-		seen[s] = true
-		done := false
+	walk(state{at: from}, func(s state) (next []state, found bool) {
 		for _, in := range s.at.b.Instrs[s.at.i:] {
-			if done = ends(in); done {
-				break
+			if ends(in) {
+				return nil, false
 			}
 			if _, ok := in.(*ssa.Return); ok {
 				out.free = out.free || !s.waited
@@ -139,11 +130,12 @@ func (p *Program) through(from place, env bindings, depth int, live func(edge) b
 			}
 		}
 		for _, to := range s.at.b.Succs {
-			if !done && (live == nil || live(edge{s.at.b, to})) {
-				list = append(list, state{place{to, 0}, s.waited})
+			if live == nil || live(edge{s.at.b, to}) {
+				next = append(next, state{place{to, 0}, s.waited})
 			}
 		}
-	}
+		return next, false
+	})
 	return out
 }
 
