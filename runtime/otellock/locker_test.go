@@ -3,6 +3,8 @@ package otellock_test
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -163,8 +165,20 @@ func TestRenewalsAndTheLossOfARealLeaseAreCounted(t *testing.T) {
 	}
 }
 
-// A program sets its providers up when it likes: also after it has made its Lockers.
+// globalVariable marks the process that sets the global providers.
+const globalVariable = "OTELLOCK_TEST_GLOBAL"
+
+// A program sets its providers up when it likes: also after it has made its Lockers. What came before passes
+// on to the first ones alone, so that each run has a process of its own.
 func TestWithoutOptionsTheGlobalProvidersAreUsed(t *testing.T) {
+	if os.Getenv(globalVariable) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), globalVariable+"=yes")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
 	observer, err := otellock.New()
 	if err != nil {
 		t.Fatal(err)
