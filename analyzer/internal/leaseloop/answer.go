@@ -119,16 +119,12 @@ func (a *assumption) succs(b *ssa.BasicBlock) []*ssa.BasicBlock {
 
 // helper gives what the function that call calls returns then; nil when it is not in view.
 func (a *assumption) helper() []value {
-	fn := a.p.callee(a.call.Common())
-	if fn == nil || a.depth > maxDepth || a.eff.Inner == nil || len(a.eff.Inner.Steps) == 0 {
-		return nil
-	}
-	inner, ok := a.p.calls[a.eff.Inner.Steps[0].Pos].(*ssa.Call)
-	if !ok || inner.Parent() != fn {
+	inner := a.p.inner(a.call, a.eff)
+	if inner == nil || a.depth > maxDepth {
 		return nil
 	}
 	in := a.p.assume(inner, a.eff.Inner, a.granted, a.depth+1)
-	out := make([]value, fn.Signature.Results().Len())
+	out := make([]value, inner.Parent().Signature.Results().Len())
 	a.never = true
 	for b := range in.reached {
 		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
@@ -145,6 +141,18 @@ func (a *assumption) helper() []value {
 func (p *Program) callee(c *ssa.CallCommon) *ssa.Function {
 	if fn := c.StaticCallee(); fn != nil && p.own[fn] && len(fn.Blocks) > 0 {
 		return fn
+	}
+	return nil
+}
+
+// inner is the call by which the function that call calls acquires; nil when that is not in view.
+func (p *Program) inner(call *ssa.Call, eff *summary.Effect) *ssa.Call {
+	fn := p.callee(&call.Call)
+	if fn == nil || eff.Inner == nil || len(eff.Inner.Steps) == 0 {
+		return nil
+	}
+	if c, ok := p.calls[eff.Inner.Steps[0].Pos].(*ssa.Call); ok && c.Parent() == fn {
+		return c
 	}
 	return nil
 }
@@ -246,12 +254,8 @@ func (a *assumption) load(v *ssa.UnOp) value {
 
 // writes reports whether a closure may store into the variable x that it captures.
 func writes(mc *ssa.MakeClosure, x ssa.Value) bool {
-	fn := mc.Fn.(*ssa.Function)
-	for i, b := range mc.Bindings {
-		if b != x || i >= len(fn.FreeVars) {
-			continue
-		}
-		for _, r := range *fn.FreeVars[i].Referrers() {
+	for _, fv := range captures(mc, x) {
+		for _, r := range *fv.Referrers() {
 			if _, load := r.(*ssa.UnOp); !load {
 				return true
 			}

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -377,10 +378,6 @@ func paramSpan(v ssa.Value) (span, bool) {
 	if !ok || x.Parent().Object() == nil {
 		return span{}, false
 	}
-	for i, q := range x.Parent().Params {
-		if q == x {
-			return span{big.NewRat(1, 1), "parameter " + strconv.Itoa(i) + " of " + x.Parent().String()}, true
-		}
-	}
-	return span{}, false
+	i := slices.Index(x.Parent().Params, x)
+	return span{big.NewRat(1, 1), "parameter " + strconv.Itoa(i) + " of " + x.Parent().String()}, true
 }

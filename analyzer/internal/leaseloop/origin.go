@@ -3,6 +3,7 @@ package leaseloop
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -94,6 +95,17 @@ func (p *Program) binding(v *ssa.FreeVar) ssa.Value {
 	return nil
 }
 
+// captures are the free variables as which a closure has a value.
+func captures(mc *ssa.MakeClosure, x ssa.Value) []ssa.Value {
+	var out []ssa.Value
+	for i, b := range mc.Bindings {
+		if b == x {
+			out = append(out, mc.Fn.(*ssa.Function).FreeVars[i])
+		}
+	}
+	return out
+}
+
 // param goes on to the callers' arguments, when all callers are in view.
 func (t *trace) param(v *ssa.Parameter, depth int) bool {
 	fn := v.Parent()
@@ -101,18 +113,14 @@ func (t *trace) param(v *ssa.Parameter, depth int) bool {
 	if len(calls) == 0 || fn.Object() == nil || token.IsExported(fn.Name()) || asValue(fn) {
 		return false
 	}
-	for i, q := range fn.Params {
-		if q != v {
-			continue
+	i := slices.Index(fn.Params, v)
+	for _, c := range calls {
+		if i >= len(c.Common().Args) {
+			return false
 		}
-		for _, c := range calls {
-			if i >= len(c.Common().Args) {
-				return false
-			}
-		}
-		for _, c := range calls {
-			t.visit(c.Common().Args[i], depth)
-		}
+	}
+	for _, c := range calls {
+		t.visit(c.Common().Args[i], depth)
 	}
 	return true
 }
@@ -175,10 +183,8 @@ func (p *Program) cell(x ssa.Value) []ssa.Value {
 			}
 			out = append(out, r.Val)
 		case *ssa.MakeClosure:
-			for i, b := range r.Bindings {
-				if b == x {
-					out = append(out, p.cell(r.Fn.(*ssa.Function).FreeVars[i])...)
-				}
+			for _, fv := range captures(r, x) {
+				out = append(out, p.cell(fv)...)
 			}
 		case *ssa.UnOp, *ssa.DebugRef:
 		default:

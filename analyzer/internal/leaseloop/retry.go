@@ -218,18 +218,14 @@ func caseBlock(s *ssa.Select, i int) *ssa.BasicBlock {
 
 // crossing is what the acquire's own call waits for before it says no.
 func (p *Program) crossing(call *ssa.Call, eff *summary.Effect, env bindings) crossing {
-	fn := p.callee(&call.Call)
-	if fn == nil || eff.Inner == nil || len(eff.Inner.Steps) == 0 {
-		return crossing{free: true}
-	}
-	inner, ok := p.calls[eff.Inner.Steps[0].Pos].(*ssa.Call)
-	if !ok || inner.Parent() != fn {
+	inner := p.inner(call, eff)
+	if inner == nil {
 		return crossing{free: true}
 	}
 	if waitsItself(&inner.Call) {
 		return crossing{waits: []wait{{at: inner}}}
 	}
-	env = env.call(fn, call.Call.Args)
+	env = env.call(inner.Parent(), call.Call.Args)
 	below := p.crossing(inner, eff.Inner, env)
 	no := p.assume(inner, eff.Inner, false, 1)
 	out := p.through(after(inner), env, 1, func(e edge) bool { return no.live[e] })
@@ -298,7 +294,7 @@ func giver(v ssa.Value, seen map[ssa.Value]bool, out map[ssa.Instruction]bool) {
 			return
 		}
 	case *ssa.Alloc:
-		stored(v, v, seen, out)
+		stored(v, seen, out)
 		return
 	}
 	for _, op := range in.Operands(nil) {
@@ -309,7 +305,7 @@ func giver(v ssa.Value, seen map[ssa.Value]bool, out map[ssa.Instruction]bool) {
 }
 
 // stored follows what is put into a variable, its fields and its elements.
-func stored(v *ssa.Alloc, addr ssa.Value, seen map[ssa.Value]bool, out map[ssa.Instruction]bool) {
+func stored(addr ssa.Value, seen map[ssa.Value]bool, out map[ssa.Instruction]bool) {
 	for _, r := range *addr.Referrers() {
 		switch r := r.(type) {
 		case *ssa.Store:
@@ -317,10 +313,10 @@ func stored(v *ssa.Alloc, addr ssa.Value, seen map[ssa.Value]bool, out map[ssa.I
 				giver(r.Val, seen, out)
 			}
 		case *ssa.FieldAddr:
-			stored(v, r, seen, out)
+			stored(r, seen, out)
 		case *ssa.IndexAddr:
 			if r.X == addr {
-				stored(v, r, seen, out)
+				stored(r, seen, out)
 			}
 		}
 	}

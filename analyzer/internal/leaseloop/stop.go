@@ -135,16 +135,10 @@ func (u *use) by(v ssa.Value, r ssa.Instruction) bool {
 }
 
 func (u *use) captured(mc *ssa.MakeClosure, v ssa.Value, look func(ssa.Value) bool) bool {
-	fn := mc.Fn.(*ssa.Function)
-	if !u.p.own[fn] {
+	if !u.p.own[mc.Fn.(*ssa.Function)] {
 		return true
 	}
-	for i, b := range mc.Bindings {
-		if b == v && look(fn.FreeVars[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(captures(mc, v), look)
 }
 
 func (u *use) passed(v ssa.Value, c ssa.CallInstruction) bool {
