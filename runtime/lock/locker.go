@@ -224,16 +224,12 @@ func (l *Locker) ask(h *Handle, wait time.Duration) error {
 // or their own error about it; a server's timeout comes a moment before that of the context.
 func waitError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
-	switch {
-	case errors.Is(cause, ErrClosed), errors.Is(cause, ErrTimeout):
-		if errors.Is(err, cause) {
-			return err
-		}
-		return fmt.Errorf("%w: %w", cause, err)
-	case errors.Is(cause, context.DeadlineExceeded) && !errors.Is(err, ErrTimeout):
-		return fmt.Errorf("%w: %w", ErrTimeout, joined(cause, err))
-	case cause != nil && !errors.Is(err, cause):
-		return fmt.Errorf("%w: %w", cause, err)
+	if cause == nil {
+		return err
+	}
+	err = joined(cause, err)
+	if errors.Is(cause, context.DeadlineExceeded) && !errors.Is(cause, ErrClosed) && !errors.Is(err, ErrTimeout) {
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	return err
 }
