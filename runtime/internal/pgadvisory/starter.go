@@ -19,8 +19,7 @@ const (
 // released: to set a timer wakes a thread, which costs more than everything else that a short hold needs.
 type starter struct {
 	mu    sync.Mutex
-	timer *time.Timer
-	armed bool
+	timer *time.Timer // set while there are holds
 	holds []youngHold // in order of time; some are released
 }
 
@@ -37,10 +36,9 @@ func (s *starter) later(h *hold) {
 	switch {
 	case s.timer == nil:
 		s.timer = time.AfterFunc(watchAfter, s.start)
-	case !s.armed:
+	case len(s.holds) == 1:
 		s.timer.Reset(watchAfter)
 	}
-	s.armed = true
 }
 
 // start starts the watches that are due, and comes again for the others.
@@ -58,7 +56,7 @@ func (s *starter) start() {
 	kept := copy(s.holds, s.holds[due:])
 	clear(s.holds[kept:])
 	s.holds = s.holds[:kept]
-	if s.armed = kept > 0; s.armed {
+	if kept > 0 {
 		s.timer.Reset(watchAfter - now.Sub(s.holds[0].since))
 	}
 }
