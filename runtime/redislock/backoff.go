@@ -24,8 +24,12 @@ const (
 // on nothing but the number of the try and a random number in [0, 1), so that no waiter is slowed down by
 // what happened to others or before.
 func backoff(try int, last time.Duration, random float64) time.Duration {
-	longest := min(firstPause<<min(max(try, 0), 16), last)
-	return time.Duration(random * float64(longest))
+	return time.Duration(random * float64(longest(try, last)))
+}
+
+// longest is the bound of the pause after a try.
+func longest(try int, last time.Duration) time.Duration {
+	return min(firstPause<<min(max(try, 0), 16), last)
 }
 
 func jitter() float64 { return rand.Float64() }

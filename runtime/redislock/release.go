@@ -124,7 +124,7 @@ func (l *lease) clearing(tried func()) {
 	for try := 0; ; try++ {
 		n, err := l.delete()
 		tried()
-		pause := min(firstPause<<min(try+retryShift, 16), longestPause)
+		pause := longest(try+retryShift, longestPause)
 		switch {
 		case errors.Is(err, redis.ErrClosed), err == nil && (n > 0 || len(again) == 0):
 			return
