@@ -78,6 +78,11 @@ func newHold(b *backend, request lock.Request) *hold {
 // name is the Redis key.
 func (l *lease) name() string { return l.keys[0] }
 
+// notOurs is the loss of a lease that the server denies.
+func (l *lease) notOurs() error {
+	return fmt.Errorf("%w: %q is not ours any more: it was deleted, evicted or given to another", lock.ErrLost, l.name())
+}
+
 // begin starts the lease from the time that the acquire was sent. False when it is over already.
 func (l *lease) begin(a answer) bool {
 	h := l.hold
@@ -200,7 +205,7 @@ type outcome struct {
 func (h *hold) renewed(l *lease, sent time.Time, n int64, err error) (o outcome) {
 	now, ttl := time.Now(), h.request.TTL
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %q is not ours any more: it was deleted, evicted or given to another", lock.ErrLost, l.name())
+		err = l.notOurs()
 	}
 	h.mu.Lock()
 	if h.phase != alive {
@@ -245,7 +250,7 @@ func (h *hold) Check(ctx context.Context) error {
 		case a.err != nil:
 			silent = a.err
 		case a.n == 0:
-			return fmt.Errorf("%w: %q is not ours any more: it was deleted, evicted or given to another", lock.ErrLost, h.leases[i].name())
+			return h.leases[i].notOurs()
 		}
 	}
 	return silent
