@@ -52,10 +52,7 @@ var queueing = []behaviour{
 		}
 		s.release(h)
 		for range waiters {
-			o := receive(s, results, "grant")
-			if s.want(o.err); o.err == nil {
-				s.release(o.h)
-			}
+			s.wantGrant(results)
 		}
 	}},
 }

@@ -232,6 +232,15 @@ func try(ctx context.Context, l *lock.Locker, k lock.Key, opts ...lock.Option) <
 	return result
 }
 
+// wantGrant wants that one of those who wait beside the test is granted the lock, and lets it go again.
+func (s *suite) wantGrant(from <-chan outcome) {
+	s.Helper()
+	o := receive(s, from, "grant")
+	if s.want(o.err); o.err == nil {
+		s.release(o.h)
+	}
+}
+
 // inside counts who is in a critical section of this process.
 type inside struct {
 	mu        sync.Mutex

@@ -97,9 +97,6 @@ var several = []behaviour{
 		time.Sleep(20 * time.Millisecond)
 		free.Store(true)
 		s.release(second)
-		o := receive(s, result, "grant")
-		if s.want(o.err); o.err == nil {
-			s.release(o.h)
-		}
+		s.wantGrant(result)
 	}},
 }

@@ -34,10 +34,7 @@ var sharing = []behaviour{
 			s.want(h.Check(s.ctx()))
 			s.release(h)
 		}
-		o := receive(s, waiter, "grant")
-		if s.want(o.err); o.err == nil {
-			s.release(o.h)
-		}
+		s.wantGrant(waiter)
 	}},
 	{"a shared lock waits for an exclusive one", func(s *suite) {
 		if !s.b.Shared {

@@ -61,10 +61,7 @@ var waiting = []behaviour{
 		time.Sleep(20 * time.Millisecond)
 		s.release(h)
 		for range 2 {
-			o := receive(s, results, "end of a wait")
-			if s.want(o.err); o.err == nil {
-				s.release(o.h)
-			}
+			s.wantGrant(results)
 		}
 	}},
 	{"a wait and a grant that meet leave nothing", func(s *suite) {
