@@ -17,43 +17,43 @@ const (
 	maxUnroll = 8
 )
 
+// enter forgets what a loop's body changes, and gives how a path leaves the loop: by next, with what the
+// body changed on it forgotten again.
+func (r *run) enter(s *state, body []ast.Stmt, next func(*state)) (leave func(*state)) {
+	changed := r.forget(s, body, nil)
+	outer := s.scope
+	return func(s *state) {
+		s.scope = outer
+		r.forget(s, body, changed)
+		next(s)
+	}
+}
+
 func (r *run) while(st *ast.WhileStmt, s *state, next func(*state), f flow) {
-	changed := r.forget(s, st.Stmts, nil)
+	leave := r.enter(s, st.Stmts, next)
 	_, always := st.Condition.(*ast.TrueExpr)
 	r.cond(st.Condition, s, func(s *state, yes bool) {
 		if !yes {
 			next(s)
 			return
 		}
-		outer := s.scope
-		after := func(s *state) {
-			s.scope = outer
-			r.forget(s, st.Stmts, changed)
-			next(s)
-		}
-		again := after
+		again := leave
 		if always { // only a break or return ends it
 			again = func(*state) {}
 		}
-		r.block(st.Stmts, s, again, flow{f.ret, after})
+		r.block(st.Stmts, s, again, flow{f.ret, leave})
 	})
 }
 
 func (r *run) repeat(st *ast.RepeatStmt, s *state, next func(*state), f flow) {
-	changed := r.forget(s, st.Stmts, nil)
-	outer := s.scope
-	after := func(s *state) {
-		s.scope = outer
-		r.forget(s, st.Stmts, changed)
-		next(s)
-	}
+	leave := r.enter(s, st.Stmts, next)
 	r.stmts(st.Stmts, s, func(s *state) { // the condition sees the body's variables
 		r.cond(st.Condition, s, func(s *state, yes bool) {
 			if yes {
-				after(s)
+				leave(s)
 			}
 		})
-	}, flow{f.ret, after})
+	}, flow{f.ret, leave})
 }
 
 func (r *run) numberFor(st *ast.NumberForStmt, s *state, next func(*state), f flow) {
@@ -146,16 +146,10 @@ func forms(vs []value) string {
 
 // once follows a loop's body for any element; surely says that there is one.
 func (r *run) once(names []string, vs []value, body []ast.Stmt, s *state, surely bool, next func(*state), f flow) {
-	changed := r.forget(s, body, nil)
-	outer := s.scope
-	after := func(s *state) {
-		s.scope = outer
-		r.forget(s, body, changed)
-		next(s)
-	}
+	leave := r.enter(s, body, next)
 	run := func(s *state) {
 		r.bind(names, vs, s)
-		r.block(body, s, after, flow{f.ret, after})
+		r.block(body, s, leave, flow{f.ret, leave})
 	}
 	if surely {
 		run(s)
