@@ -125,7 +125,7 @@ func (b *bench) compare(ctx context.Context, one, other int) (Comparison, error)
 		for end := time.Now().Add(b.settings.Duration); time.Now().Before(end); {
 			for i, take := range sides {
 				var err error
-				if cycles[i], err = cycle(ctx, take, cycles[i]); err != nil {
+				if cycles[i], err = timedSlice(ctx, take, cycles[i]); err != nil {
 					return c, fmt.Errorf("%s: %w", b.subjects[[2]int{one, other}[i]].name(), err)
 				}
 			}
@@ -141,15 +141,11 @@ func (b *bench) compare(ctx context.Context, one, other int) (Comparison, error)
 	return c, nil
 }
 
-// cycle takes and releases a slice of times and appends how long each took.
-func cycle(ctx context.Context, take acquire, times []time.Duration) ([]time.Duration, error) {
+// timedSlice takes and releases a slice of times and appends how long each took.
+func timedSlice(ctx context.Context, take acquire, times []time.Duration) ([]time.Duration, error) {
 	for range slice {
 		start := time.Now()
-		free, err := take(ctx)
-		if err == nil {
-			err = free(ctx)
-		}
-		if err != nil {
+		if err := take.cycle(ctx); err != nil {
 			return times, err
 		}
 		times = append(times, time.Since(start))

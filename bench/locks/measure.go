@@ -161,11 +161,7 @@ func assemble(ctx context.Context, s subject, at address, key string, l load) (c
 // prepared and scripts loaded, none of which is measured.
 func once(ctx context.Context, contenders []acquire) error {
 	for _, take := range contenders {
-		free, err := take(ctx)
-		if err == nil {
-			err = free(ctx)
-		}
-		if err != nil {
+		if err := take.cycle(ctx); err != nil {
 			return err
 		}
 	}

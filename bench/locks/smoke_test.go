@@ -70,11 +70,7 @@ func TestOursAskTheServerOnceToTakeAndOnceToRelease(t *testing.T) {
 			}
 			cycles := func(n int) {
 				for range n {
-					free, err := contenders[0](t.Context())
-					if err == nil {
-						err = free(t.Context())
-					}
-					if err != nil {
+					if err := contenders[0].cycle(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -64,6 +64,15 @@ type acquire func(ctx context.Context) (release, error)
 // release frees the lock. An error says that the lock was lost, or that it may not be free.
 type release func(ctx context.Context) error
 
+// cycle takes the lock and releases it.
+func (take acquire) cycle(ctx context.Context) error {
+	free, err := take(ctx)
+	if err != nil {
+		return err
+	}
+	return free(ctx)
+}
+
 // same is the contender of a library whose locker goroutines share.
 func same(a acquire) func(context.Context) (acquire, error) {
 	return func(context.Context) (acquire, error) { return a, nil }
