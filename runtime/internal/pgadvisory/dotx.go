@@ -87,33 +87,12 @@ func (txBackend) Acquire(ctx context.Context, request lock.Request) (lock.Hold, 
 	return (*txHold)(call), nil
 }
 
-// Transaction-level locks, exclusive and shared: tried, and waited for in the time $2. They have a
-// statement of their own, so that the next one has a snapshot from after the grant. Each part needs what
-// the part before gives, which makes the order that of the text; the setting is put back for the
-// caller's own statements. When the wait fails the transaction is rolled back, and the setting with it.
-const (
-	tryTx        = `SELECT pg_try_advisory_xact_lock($1)`
-	tryTxShared  = `SELECT pg_try_advisory_xact_lock_shared($1)`
-	waitTx       = beforeTx + `pg_advisory_xact_lock($1)` + afterTx
-	waitTxShared = beforeTx + `pg_advisory_xact_lock_shared($1)` + afterTx
-
-	beforeTx = `WITH was AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value),
-bound AS MATERIALIZED (SELECT set_config('lock_timeout', $2, true), value FROM was),
-granted AS MATERIALIZED (SELECT `
-	afterTx = `, value FROM bound)
-SELECT set_config('lock_timeout', value, true) IS NOT NULL FROM granted`
-)
-
 // lockTx takes the request's one key.
 func lockTx(ctx context.Context, tx Tx, request lock.Request) error {
-	query, args := waitTx, []any{request.Keys[0].Int64(), LockTimeout(request.Wait)}
-	switch {
-	case request.Wait == 0 && request.Shared:
-		query, args = tryTxShared, args[:1]
-	case request.Wait == 0:
-		query, args = tryTx, args[:1]
-	case request.Shared:
-		query = waitTxShared
+	m := modeOf(request.Shared)
+	query, args := m.waitTx, []any{request.Keys[0].Int64(), LockTimeout(request.Wait)}
+	if request.Wait == 0 {
+		query, args = m.tryTx, args[:1]
 	}
 	var granted bool
 	err := tx.QueryRow(ctx, query, args, &granted)

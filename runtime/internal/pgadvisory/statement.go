@@ -40,6 +40,12 @@ type mode struct {
 	// undo unlocks what of the list $1 the session holds. To unlock what is not held would make the server
 	// write a WARNING for each wait that timed out.
 	undo string
+
+	// Transaction-level locks have a statement of their own, so that the next one has a snapshot from after the
+	// grant. In waitTx each part needs what the part before gives, which makes the order that of the text; the
+	// setting is put back for the caller's own statements. When the wait fails the transaction is rolled back,
+	// and the setting with it.
+	waitTx, tryTx string // $1 key, $2 lock_timeout; $1 key
 }
 
 var exclusive, shared = newMode("ExclusiveLock", ""), newMode("ShareLock", "_shared")
@@ -70,6 +76,11 @@ func newMode(name, suffix string) mode {
 		unlockAll: `SELECT pg_backend_pid(), (SELECT bool_and(` + unlock + `(key)) ` +
 			`FROM unnest($1::text::bigint[]) AS key)`,
 		undo: `SELECT pg_backend_pid(), coalesce(bool_and(` + unlock + `(key)), true) FROM (` + ownLocks + `) AS held`,
+		waitTx: `WITH was AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value),
+bound AS MATERIALIZED (SELECT set_config('lock_timeout', $2, true), value FROM was),
+granted AS MATERIALIZED (SELECT pg_advisory_xact_lock` + suffix + `($1), value FROM bound)
+SELECT set_config('lock_timeout', value, true) IS NOT NULL FROM granted`,
+		tryTx: `SELECT pg_try_advisory_xact_lock` + suffix + `($1)`,
 	}
 }
 
