@@ -25,12 +25,7 @@ type attempt struct {
 func (a *attempt) lock(ctx context.Context, key lock.Key) error {
 	sql, args := a.statement(key)
 	var pid, token int64
-	err := a.session.QueryRow(ctx, sql, args, &pid, &token)
-	if err == nil && ctx.Err() != nil {
-		// lib/pq may have killed the connection after the answer had come.
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if err := inTime(ctx, a.session.QueryRow(ctx, sql, args, &pid, &token)); err != nil {
 		return Failure(ctx, err)
 	}
 	if err := a.samePID(pid); err != nil {

@@ -95,11 +95,7 @@ func lockTx(ctx context.Context, tx Tx, request lock.Request) error {
 		query, args = m.tryTx, args[:1]
 	}
 	var granted bool
-	err := tx.QueryRow(ctx, query, args, &granted)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // with a grant that came as late, lib/pq closes the connection
-	}
-	if err != nil {
+	if err := inTime(ctx, tx.QueryRow(ctx, query, args, &granted)); err != nil {
 		return Failure(ctx, err)
 	}
 	if !granted {

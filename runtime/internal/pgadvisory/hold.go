@@ -171,10 +171,7 @@ func (h *hold) unlock(ctx context.Context) error {
 	}
 	var pid int64
 	var unlocked bool
-	err := h.session.QueryRow(ctx, sql, args, &pid, &unlocked)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // the driver may have closed the connection
-	}
+	err := inTime(ctx, h.session.QueryRow(ctx, sql, args, &pid, &unlocked))
 	switch {
 	case err != nil && endedByServer(err):
 		err = fmt.Errorf("%w: %w", lock.ErrLost, err)

@@ -35,6 +35,15 @@ type Session interface {
 	Destroy()
 }
 
+// inTime is err, what a statement with ctx gave, or the cause when ctx ended while the answer came: lib/pq may have
+// closed the connection then.
+func inTime(ctx context.Context, err error) error {
+	if err == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // Sessions is where sessions come from: a pool.
 type Sessions interface {
 	// Get gives a session. It waits for one as long as ctx allows; when it would wait for what only the
