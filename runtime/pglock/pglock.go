@@ -69,12 +69,8 @@ func New(db *sql.DB, opts ...Option) (*Locker, error) {
 	for _, option := range opts {
 		option(&c)
 	}
-	for name, d := range map[string]time.Duration{
-		"Heartbeat": c.core.Heartbeat, "HeartbeatTimeout": c.core.HeartbeatTimeout, "PollInterval": c.core.PollInterval,
-	} {
-		if d < 0 {
-			return nil, fmt.Errorf("pglock: new: %w: %s(%v) is negative", lock.ErrInvalid, name, d)
-		}
+	if err := c.core.Check(); err != nil {
+		return nil, fmt.Errorf("pglock: new: %w", err)
 	}
 	pool := callerpool.Of[pgadvisory.Probe](db)
 	c.core.Probe = &pool.Shared

@@ -54,13 +54,8 @@ func newConfig(opts []Option) (config, error) {
 	for _, option := range opts {
 		option(&c)
 	}
-	switch {
-	case c.maxConns < 1:
+	if c.maxConns < 1 {
 		return c, fmt.Errorf("%w: MaxConns(%d) is less than 1", lock.ErrInvalid, c.maxConns)
-	case c.core.Heartbeat < 0:
-		return c, fmt.Errorf("%w: Heartbeat(%v) is negative", lock.ErrInvalid, c.core.Heartbeat)
-	case c.core.HeartbeatTimeout < 0:
-		return c, fmt.Errorf("%w: HeartbeatTimeout(%v) is negative", lock.ErrInvalid, c.core.HeartbeatTimeout)
 	}
-	return c, nil
+	return c, c.core.Check()
 }

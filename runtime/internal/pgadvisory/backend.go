@@ -2,6 +2,7 @@ package pgadvisory
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -42,6 +43,23 @@ const (
 	DefaultHeartbeatTimeout = 5 * time.Second
 	DefaultPollInterval     = 50 * time.Millisecond
 )
+
+// Check says which time can't be right, with lock.ErrInvalid.
+func (o Options) Check() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"Heartbeat", o.Heartbeat},
+		{"HeartbeatTimeout", o.HeartbeatTimeout},
+		{"PollInterval", o.PollInterval},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("%w: %s(%v) is negative", lock.ErrInvalid, d.name, d.value)
+		}
+	}
+	return nil
+}
 
 // A Backend takes session-level advisory locks, each on a session of its own. It is a lock.Backend and
 // a lock.Claimer.
