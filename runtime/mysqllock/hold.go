@@ -28,18 +28,18 @@ type hold struct {
 	over  bool  // the session is gone or going
 	loss  error // why, unless it was released
 	timer *time.Timer
-	idle  chan struct{} // closed when the heartbeat for which the timer was set has ended
 
-	checks sync.WaitGroup
+	asking sync.WaitGroup // the heartbeat that the timer is set for, or that runs, and each Check
 }
 
 // newHold keeps a session. No goroutine runs for it until the first heartbeat is due, and none between
 // two: short locks cost a timer.
 func newHold(b *backend, s *session, names []string, tokens []int64, lost func(error)) *hold {
 	h := &hold{session: s, names: names, tokens: tokens, lost: lost, every: b.heartbeat,
-		within: max(3*b.heartbeat, time.Second), own: make(chan struct{}, 1), idle: make(chan struct{})}
+		within: max(3*b.heartbeat, time.Second), own: make(chan struct{}, 1)}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.own <- struct{}{} // the first beat finds the timer set
+	h.asking.Add(1)
 	h.timer = time.AfterFunc(h.every, h.beat)
 	<-h.own
 	return h
@@ -60,21 +60,20 @@ func (h *hold) beat() {
 
 // tick asks once and, unless that was the end, sets the timer again.
 func (h *hold) tick() error {
+	defer h.asking.Done()
 	select {
 	case h.own <- struct{}{}:
 		defer func() { <-h.own }()
 	case <-h.life.Done():
-		close(h.idle)
 		return nil
 	}
-	defer close(h.idle) // this one, also when the next has taken its place below
 	if h.over {
 		return nil
 	}
 	if err := h.probe(); err != nil {
 		return err
 	}
-	h.idle = make(chan struct{})
+	h.asking.Add(1)
 	h.timer.Reset(h.every)
 	return nil
 }
@@ -114,12 +113,12 @@ func (h *hold) Check(ctx context.Context) error {
 		return cmp.Or(h.loss, lock.ErrNotHeld)
 	}
 	answer := make(chan error, 1)
-	h.checks.Add(1)
+	h.asking.Add(1)
 	go func() {
 		err := h.probe()
 		<-h.own
 		answer <- err
-		h.checks.Done() // as in beat, before an observer hears of it
+		h.asking.Done() // as in beat, before an observer hears of it
 		if errors.Is(err, lock.ErrLost) {
 			h.lost(err)
 		}
@@ -144,10 +143,12 @@ func (h *hold) Release(ctx context.Context) error {
 		h.own <- struct{}{}
 	}
 	h.end()
-	stopped, idle := h.timer.Stop(), h.idle
+	if h.timer.Stop() {
+		h.asking.Done() // in place of the heartbeat that does not come
+	}
 	err := h.loss // which may have been noticed since Release was called
-	switch over := h.over; {
-	case over:
+	switch {
+	case h.over:
 	case late != nil:
 		err = late
 		h.session.destroy()
@@ -156,9 +157,6 @@ func (h *hold) Release(ctx context.Context) error {
 	}
 	h.over = true
 	<-h.own
-	if !stopped {
-		<-idle
-	}
-	h.checks.Wait()
+	h.asking.Wait()
 	return err
 }
