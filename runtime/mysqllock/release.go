@@ -4,13 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
-
-// releaseWithin bounds Release.
-const releaseWithin = 5 * time.Second
 
 // Release frees a lock that the program took itself with GET_LOCK on conn, and does not let a release
 // that did nothing pass for one: it is sent although ctx has ended, of which only the values count, and
@@ -20,14 +16,14 @@ const releaseWithin = 5 * time.Second
 // connection holds the lock (0), or that none does (NULL). It wraps lock.ErrUnconfirmed, and the driver's
 // error, when there was no such answer; then conn is closed, and with it every lock on it freed.
 func Release(ctx context.Context, conn *sql.Conn, name string) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), releaseWithin, errSilent)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lock.DefaultReleaseTimeout, errSilent)
 	defer cancel()
 	var answer sql.NullInt64
 	// A parameter, so that the driver makes the same name of it as for the program's GET_LOCK(?).
 	err := conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(?)", name).Scan(&answer)
 	switch {
 	case ctx.Err() != nil:
-		err = ended(ctx, releaseWithin, err)
+		err = ended(ctx, lock.DefaultReleaseTimeout, err)
 		fallthrough
 	case err != nil:
 		discard(conn)
