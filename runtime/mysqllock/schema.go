@@ -18,9 +18,18 @@ var Schema string
 
 var _ lock.Claimer = (*backend)(nil)
 
-// rowTries bounds how often a statement on the table is tried when InnoDB chose its transaction to end a
-// deadlock: rows beside each other may be inserted at one time.
+// rowTries bounds how often a statement on the table is tried again when InnoDB chose its transaction to end
+// a deadlock: rows beside each other may be inserted at one time.
 const rowTries = 3
+
+// onRows runs do, which is such a statement, until another does not stand in its way.
+func onRows(do func() error) error {
+	for try := 0; ; try++ {
+		if err := do(); !contended(err) || try == rowTries {
+			return err
+		}
+	}
+}
 
 // tokens counts up the row of each name and gives what is in it then. Each holder does so after it got
 // the lock and before it can release it, so that tokens come in the order of the holders.
@@ -48,28 +57,26 @@ func (s *session) token(ctx context.Context, name string) (token int64, err erro
 	// case first. One row for both is right on either: tokens need to grow, not to be without gaps.
 	count := fmt.Sprintf("INSERT INTO advisorylint_locks (name, token) VALUES (X'%x', LAST_INSERT_ID(1)) "+
 		"ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)", strings.ToLower(name))
-	for try := 0; ; try++ {
+	err = onRows(func() error {
 		result, err := s.conn.ExecContext(ctx, count)
-		if err == nil {
-			token, err = result.LastInsertId()
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			_, err = s.conn.ExecContext(ctx, "COMMIT")
+		if token, err = result.LastInsertId(); err != nil {
+			return err
 		}
-		if err == nil || !contended(err) || try == rowTries {
-			return token, err
-		}
-	}
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+		return err
+	})
+	return token, err
 }
 
 // Claim remembers a run in the row of key, in a transaction of a connection that the pool has to spare.
 func (b *backend) Claim(ctx context.Context, key lock.Key, every time.Duration) (claimed bool, err error) {
-	for try := 0; ; try++ {
+	err = onRows(func() (err error) {
 		claimed, err = b.claim(ctx, key.Name64(), every)
-		if err == nil || !contended(err) || try == rowTries {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("claim: %w", hint(err))
 	}
