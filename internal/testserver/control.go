@@ -72,13 +72,7 @@ func RedisServer(tb testing.TB, settings ...string) *Server {
 
 func control(tb testing.TB, s spec) *Server {
 	tb.Helper()
-	srv, err := launch(s)
-	if err != nil {
-		tb.Fatalf("testserver: %v", err)
-	}
-	c := &Server{tb: tb, spec: s, server: srv}
-	tb.Cleanup(func() { c.server.close() })
-	return c
+	return &Server{tb: tb, spec: s, server: launchFor(tb, s)}
 }
 
 // URL is where the server is: a URL for PostgreSQL, of its first database, and for Redis; for MariaDB a

@@ -14,11 +14,7 @@ import (
 // ends. It grants no lease shorter than 2 s: one and a half election timeouts, rounded up.
 func Etcd(tb testing.TB) string {
 	tb.Helper()
-	srv, err := launch(etcdSpec)
-	if err != nil {
-		tb.Fatalf("testserver: %v", err)
-	}
-	tb.Cleanup(srv.close)
+	srv := launchFor(tb, etcdSpec)
 	return "http://" + loopback(srv.ports[0])
 }
 

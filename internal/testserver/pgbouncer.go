@@ -19,11 +19,7 @@ func PgBouncer(tb testing.TB, mode string) string {
 		tb.Fatalf("testserver: pgbouncer mode %q is neither transaction nor session", mode)
 	}
 	postgresPort, database := newPostgresDatabase(tb)
-	srv, err := launch(pgbouncerSpec(postgresPort, database, mode))
-	if err != nil {
-		tb.Fatalf("testserver: %v", err)
-	}
-	tb.Cleanup(srv.close)
+	srv := launchFor(tb, pgbouncerSpec(postgresPort, database, mode))
 	return postgresURL(srv.ports[0], database)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -83,6 +84,17 @@ func launch(s spec) (*server, error) {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	return srv, nil
+}
+
+// launchFor starts a server that stops when the test ends.
+func launchFor(tb testing.TB, s spec) *server {
+	tb.Helper()
+	srv, err := launch(s)
+	if err != nil {
+		tb.Fatalf("testserver: %v", err)
+	}
+	tb.Cleanup(srv.close)
+	return srv
 }
 
 func launchIn(ws *workspace, s spec, f folder) (*server, error) {

@@ -16,11 +16,7 @@ import (
 // ends. Two calls give two independent servers.
 func Redis(tb testing.TB) string {
 	tb.Helper()
-	srv, err := launch(redisSpec)
-	if err != nil {
-		tb.Fatalf("testserver: %v", err)
-	}
-	tb.Cleanup(srv.close)
+	srv := launchFor(tb, redisSpec)
 	return loopback(srv.ports[0])
 }
 

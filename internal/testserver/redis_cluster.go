@@ -24,12 +24,7 @@ func RedisCluster(tb testing.TB) []string {
 	tb.Helper()
 	var nodes []*server
 	for range redisMasters {
-		node, err := launch(redisNodeSpec)
-		if err != nil {
-			tb.Fatalf("testserver: %v", err)
-		}
-		tb.Cleanup(node.close)
-		nodes = append(nodes, node)
+		nodes = append(nodes, launchFor(tb, redisNodeSpec))
 	}
 	if err := joinRedisCluster(nodes); err != nil {
 		tb.Fatalf("testserver: redis cluster: %v", err)

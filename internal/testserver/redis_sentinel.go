@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -19,21 +18,13 @@ const redisMasterName = "main"
 // sentinel, alone, has not heard of the master for half a second. All three stop when the test ends.
 func RedisSentinel(tb testing.TB) (sentinel, masterName string) {
 	tb.Helper()
-	run := func(s spec) *server {
-		srv, err := launch(s)
-		if err != nil {
-			tb.Fatalf("testserver: %v", err)
-		}
-		tb.Cleanup(srv.close)
-		return srv
-	}
-	master := run(redisSpec)
-	replica := run(redisReplicaSpec(master.ports[0]))
+	master := launchFor(tb, redisSpec)
+	replica := launchFor(tb, redisReplicaSpec(master.ports[0]))
 	// A sentinel asks a replica how it is at once, and then not for ten seconds.
 	if err := replica.proc.await(func() error { return redisInStep(replica.ports[0]) }); err != nil {
 		tb.Fatalf("testserver: redis replica: %v", err)
 	}
-	watcher := run(redisSentinelSpec(master.ports[0]))
+	watcher := launchFor(tb, redisSentinelSpec(master.ports[0]))
 	err := watcher.proc.await(func() error { return redisReplicaReady(watcher.ports[0], replica.ports[0]) })
 	if err != nil {
 		tb.Fatalf("testserver: redis sentinel: %v", err)
@@ -75,7 +66,6 @@ func redisSentinelSpec(master int) spec {
 		}
 		return []string{bin, config, "--sentinel", "--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--dir", f.path}, nil
 	}
-	s.stop = syscall.SIGKILL
 	return s
 }
 
