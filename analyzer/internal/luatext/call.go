@@ -108,11 +108,9 @@ func (r *run) library(e *ast.FuncCallExpr, name string, args []value, s *state, 
 		one(typeOf(arg(0)))
 	case "unpack", "table.unpack":
 		next(s, r.unpack(s, arg(0)))
-	case "error", "redis.error_reply":
-		if name == "error" {
-			r.end(s, Reply{Kind: ErrorReply})
-			return
-		}
+	case "error":
+		r.end(s, Reply{Kind: ErrorReply})
+	case "redis.error_reply":
 		one(value{kind: errorValue})
 	case "assert":
 		r.truth(s, arg(0), func(s *state, yes bool) {

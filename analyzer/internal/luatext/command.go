@@ -95,7 +95,7 @@ func (r *run) command(site ast.Expr, args []value, s *state, discard bool, next 
 		c.write()
 	case keyless[c.name]:
 		s.note(site, Act{Op: Other, Command: c.name}, false) // no key, so no guard
-		next(s, c.symbol("", ""))
+		next(s, c.symbol(""))
 	default:
 		r.fail("the command " + c.name)
 	}
@@ -128,8 +128,8 @@ func (c *invocation) act(op Op, key Operand) Act {
 }
 
 // symbol is a reply that is not known; the same command on the same unwritten key has the same.
-func (c *invocation) symbol(key, more string) value {
-	v := derive(c.name+"("+forms(c.args)+")"+more, c.args...)
+func (c *invocation) symbol(key string) value {
+	v := derive(c.name+"("+forms(c.args)+")", c.args...)
 	v.with, v.args, v.deps = Operand{}, false, nil
 	if key == "" {
 		v.text += "#" + strconv.Itoa(c.r.id(c.site))
@@ -151,7 +151,7 @@ func (c *invocation) read(kind depKind) {
 		op = Get
 	}
 	c.s.note(c.site, c.act(op, k), false)
-	v := c.symbol(k.Text, "")
+	v := c.symbol(k.Text)
 	v.deps = []dep{{k, kind}}
 	v.present = v.present || solid[c.name]
 	c.next(c.s, v)
@@ -170,7 +170,7 @@ func (c *invocation) write() {
 		}
 	}
 	c.s.note(c.site, a, true)
-	v := c.symbol(k.Text, "")
+	v := c.symbol(k.Text)
 	c.s.wrote(k, nil)
 	if a.Guard == WhenAbsent && a.Field.Kind != None {
 		c.s.update(k, func(st *keyState) { st.acquired = true })
@@ -259,7 +259,7 @@ func (c *invocation) exists() {
 		for _, k := range c.args {
 			c.s.note(c.site, c.act(Exists, k.as()), false)
 		}
-		c.next(c.s, c.symbol("", ""))
+		c.next(c.s, c.symbol(""))
 		return
 	}
 	k, ok := c.key()

@@ -29,7 +29,7 @@ func (c *invocation) del() {
 		c.next(c.s, number(float64(len(c.args))))
 		return
 	}
-	v := c.symbol("", "")
+	v := c.symbol("")
 	v.number, v.present, v.positive = true, true, some
 	c.next(c.s, v)
 }

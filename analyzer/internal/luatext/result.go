@@ -105,15 +105,10 @@ func join(a, b Act) Act {
 	if b.Guard < a.Guard {
 		a, b = b, a
 	}
-	absent := a.Absent || b.Absent
-	switch {
-	case a.Compared && b.Compared:
-		a.Part = a.Part || b.Part
-		if a.With != b.With {
-			a.With = Operand{Kind: Unknown, Text: a.With.Text + " or " + b.With.Text}
-		}
+	if a.Compared && b.Compared {
+		a.Part, a.With = a.Part || b.Part, either(a.With, b.With)
 	}
-	a.Absent = absent
+	a.Absent = a.Absent || b.Absent
 	a.Value, a.TTL = either(a.Value, b.Value), either(a.TTL, b.TTL)
 	if a.Unit != b.Unit {
 		a.Unit = 0

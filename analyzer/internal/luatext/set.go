@@ -306,7 +306,7 @@ func (c *invocation) persist() {
 	}
 	c.s.note(c.site, c.act(Persist, k), true)
 	c.s.update(k, func(st *keyState) { st.expires = false })
-	v := c.symbol("", "")
+	v := c.symbol("")
 	v.number, v.present = true, true
 	c.next(c.s, v)
 }

@@ -84,13 +84,7 @@ func (r *run) local(st *ast.LocalAssignStmt, s *state, next func(*state)) {
 		}
 	}
 	r.evalList(st.Exprs, s, func(s *state, vs []value) {
-		for i, name := range st.Names {
-			v := nothing
-			if i < len(vs) {
-				v = vs[i]
-			}
-			r.declare(s, name, v)
-		}
+		r.bind(st.Names, vs, s)
 		next(s)
 	})
 }
