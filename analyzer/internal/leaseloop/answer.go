@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 )
 
@@ -475,13 +476,8 @@ func (a *assumption) depends(v ssa.Value, depth int) bool {
 
 // calledName is the full name of the function or method that is called, "" for a function value.
 func calledName(c *ssa.CallCommon) string {
-	if c.IsInvoke() {
-		return c.Method.FullName()
-	}
-	if fn := c.StaticCallee(); fn != nil {
-		if obj, ok := fn.Object().(*types.Func); ok {
-			return obj.FullName()
-		}
+	if obj := stores.Called(c); obj != nil {
+		return obj.FullName()
 	}
 	if b, ok := c.Value.(*ssa.Builtin); ok {
 		return b.Name()

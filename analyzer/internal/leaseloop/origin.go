@@ -81,19 +81,7 @@ func (t *trace) step(v ssa.Value, depth int) bool {
 	return true
 }
 
-// binding is what a closure's free variable is where the closure is made.
-func (p *Program) binding(v *ssa.FreeVar) ssa.Value {
-	mc := p.makes[v.Parent()]
-	if mc == nil {
-		return nil
-	}
-	for i, fv := range v.Parent().FreeVars {
-		if fv == v {
-			return mc.Bindings[i]
-		}
-	}
-	return nil
-}
+func (p *Program) binding(v *ssa.FreeVar) ssa.Value { return stores.Binding(p.makes, v) }
 
 // captures are the free variables as which a closure has a value.
 func captures(mc *ssa.MakeClosure, x ssa.Value) []ssa.Value {

@@ -175,7 +175,7 @@ func (p *Program) quick(c *ssa.Call, name string) bool {
 			return true
 		}
 	}
-	obj := method(&c.Call)
+	obj := stores.Called(&c.Call)
 	if obj == nil || slow[name] {
 		return false
 	}
@@ -187,17 +187,6 @@ func (p *Program) quick(c *ssa.Call, name string) bool {
 	}
 	sig := obj.Signature()
 	return sig.Recv() != nil && logs[obj.Name()] || client.CommandShape(obj.Name(), sig) != nil || strings.HasSuffix(name, "rueidis.IsRedisNil")
-}
-
-func method(c *ssa.CallCommon) *types.Func {
-	if c.IsInvoke() {
-		return c.Method
-	}
-	if fn := c.StaticCallee(); fn != nil {
-		obj, _ := fn.Object().(*types.Func)
-		return obj
-	}
-	return nil
 }
 
 // ticks reports whether a channel gives a value after a constant time.

@@ -580,13 +580,4 @@ func uses(at *lockstate.Places, place string, v ssa.Value) {
 	}
 }
 
-func calledMethod(c *ssa.CallCommon) *types.Func {
-	if c.IsInvoke() {
-		return c.Method
-	}
-	if fn := c.StaticCallee(); fn != nil {
-		obj, _ := fn.Object().(*types.Func)
-		return obj
-	}
-	return nil
-}
+func calledMethod(c *ssa.CallCommon) *types.Func { return stores.Called(c) }

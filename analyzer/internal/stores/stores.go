@@ -6,6 +6,7 @@ package stores
 import (
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 
 	"golang.org/x/tools/go/ssa"
@@ -374,17 +375,15 @@ func (ix *Index) handed(c *ssa.CallCommon, p *ssa.Parameter, self *term.Term) *t
 	return term.New(term.Call, callee.String()+"#"+strconv.Itoa(int(m.To)), "cb", self.Type)
 }
 
-func (ix *Index) binding(v *ssa.FreeVar) ssa.Value {
-	mc := ix.closure[v.Parent()]
+func (ix *Index) binding(v *ssa.FreeVar) ssa.Value { return Binding(ix.closure, v) }
+
+// Binding is what a closure's free variable is where the closure is made; nil when that is not in made.
+func Binding(made map[*ssa.Function]*ssa.MakeClosure, v *ssa.FreeVar) ssa.Value {
+	mc := made[v.Parent()]
 	if mc == nil {
 		return nil
 	}
-	for i, f := range v.Parent().FreeVars {
-		if f == v {
-			return mc.Bindings[i]
-		}
-	}
-	return nil
+	return mc.Bindings[slices.Index(v.Parent().FreeVars, v)]
 }
 
 func (ix *Index) loaded(v *ssa.UnOp, depth int, typ string) *term.Term {
