@@ -3,13 +3,10 @@
 package testserver
 
 import (
-	"bufio"
 	"fmt"
-	"net"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Redis returns the address, host and port, of a new, empty Redis server. It stops when the test
@@ -34,22 +31,10 @@ var redisSpec = spec{
 			"--dir", f.path, "--save", "", "--appendonly", "no"}, nil
 	},
 	probe: func(ports []int) error {
-		conn, err := net.DialTimeout("tcp", loopback(ports[0]), wireTimeout)
-		if err != nil {
-			return err
+		answer, err := redisDo(ports[0], "PING")
+		if err == nil && answer != "PONG" {
+			err = fmt.Errorf("answer to PING: %q", answer)
 		}
-		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(wireTimeout))
-		if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-			return err
-		}
-		answer, err := bufio.NewReader(conn).ReadString('\n')
-		if err != nil {
-			return err
-		}
-		if answer != "+PONG\r\n" {
-			return fmt.Errorf("answer to PING: %q", answer)
-		}
-		return nil
+		return err
 	},
 }
