@@ -236,18 +236,24 @@ func brokenHolder(s *site) {
 		keptThrough(s, faults)
 		return
 	}
-	rival := s.locker(s.source, calm)
 	for name, fault := range faults {
-		s.within(s.ended, "loss after "+name, func() time.Duration {
-			p, h, k := s.holdThrough()
-			fault(p)
-			took := s.lost(h)
-			s.want(h.Release(s.ctx()), lock.ErrLost)
-			s.taken(rival, k)
-			s.wantFree(k)
-			return took
-		})
+		s.lostThrough(s.ended, name, fault)
 	}
+}
+
+// lostThrough wants that a session's lock is lost within the bound after the fault, and can be taken then.
+func (s *site) lostThrough(bound time.Duration, name string, fault func(*faultproxy.Proxy)) {
+	s.Helper()
+	rival := s.locker(s.source, calm)
+	s.within(bound, "loss after "+name, func() time.Duration {
+		p, h, k := s.holdThrough()
+		fault(p)
+		took := s.lost(h)
+		s.want(h.Release(s.ctx()), lock.ErrLost)
+		s.taken(rival, k)
+		s.wantFree(k)
+		return took
+	})
 }
 
 // keptThrough wants that a lease outlives the faults, for longer than it would without renewal. A machine
@@ -285,8 +291,8 @@ func keptThrough(s *site, faults map[string]func(*faultproxy.Proxy)) {
 }
 
 func halfOpen(s *site) {
-	rival := s.locker(s.source, calm)
 	if s.lease { // a renewal on another connection may keep it, but then it is kept
+		rival := s.locker(s.source, calm)
 		p, h, k := s.holdThrough()
 		p.HalfOpen()
 		time.Sleep(2 * quick.ttl)
@@ -300,13 +306,5 @@ func halfOpen(s *site) {
 		s.wantFree(k)
 		return
 	}
-	s.within(s.silent, "loss after half-open", func() time.Duration {
-		p, h, k := s.holdThrough()
-		p.HalfOpen()
-		took := s.lost(h)
-		s.want(h.Release(s.ctx()), lock.ErrLost)
-		s.taken(rival, k)
-		s.wantFree(k)
-		return took
-	})
+	s.lostThrough(s.silent, "half-open", func(p *faultproxy.Proxy) { p.HalfOpen() })
 }
