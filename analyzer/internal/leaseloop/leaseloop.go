@@ -106,6 +106,9 @@ func (p *Program) Judge(found []*lockstate.Finding) []*lockstate.Finding {
 			p.retry(f)
 		}
 	}
+	if len(p.renewing) == 0 { // no renewal that could be endless or late
+		return nil
+	}
 	return append(p.endless(), p.late(found)...)
 }
 
