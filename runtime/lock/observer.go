@@ -11,7 +11,7 @@ import (
 type Observer interface {
 	// Observe is called once for each event, with the context of the call that led to it, for its values:
 	// it may have ended. Events of one lock come in order and one at a time, from whichever goroutine:
-	// those of a loss may come a moment after the holder has heard of it.
+	// those of a loss may come a moment after the holder has heard of it. Renewed comes when it comes.
 	Observe(ctx context.Context, event Event)
 }
 
