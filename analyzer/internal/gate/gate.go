@@ -45,7 +45,7 @@ func Of(pkg *types.Package, files []*ast.File, info *types.Info, known Known) Re
 	if client.Library(client.Path(pkg.Path())) {
 		return Closed
 	}
-	if library(pkg) || redis(pkg) && (leases(files) || passesKeys(files, info)) {
+	if imports(pkg, client.LeasePath) || imports(pkg, client.RedisPath) && (leases(files) || passesKeys(files, info)) {
 		return Leases
 	}
 	if calls(pkg, info, known) {
@@ -111,18 +111,9 @@ func mentions(files []*ast.File) bool {
 	return false
 }
 
-// library reports whether the package uses a lock library.
-func library(pkg *types.Package) bool {
-	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return client.LeasePath(p.Path()) })
-}
-
-func redis(pkg *types.Package) bool {
-	for _, p := range pkg.Imports() {
-		if client.RedisPath(p.Path()) {
-			return true
-		}
-	}
-	return false
+// imports reports whether the package itself imports one whose path is what is asked for.
+func imports(pkg *types.Package, is func(path string) bool) bool {
+	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return is(p.Path()) })
 }
 
 // leaseNames are methods of Redis clients without one of which, or without a word in a literal or a
@@ -157,19 +148,9 @@ func leases(files []*ast.File) bool {
 // passesKeys reports whether an exported function gives its own parameter to a Redis client: what it is the
 // key of is for others to say.
 func passesKeys(files []*ast.File, info *types.Info) bool {
-	for _, f := range files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || !fn.Name.IsExported() {
-				continue
-			}
-			obj, ok := info.Defs[fn.Name].(*types.Func)
-			if ok && passesOn(fn.Body, obj.Signature().Params(), info) {
-				return true
-			}
-		}
-	}
-	return false
+	return anyFunc(files, info, func(fn *ast.FuncDecl, sig *types.Signature) bool {
+		return fn.Name.IsExported() && passesOn(fn.Body, sig.Params(), info)
+	})
 }
 
 func passesOn(body *ast.BlockStmt, params *types.Tuple, info *types.Info) bool {
@@ -179,25 +160,45 @@ func passesOn(body *ast.BlockStmt, params *types.Tuple, info *types.Info) bool {
 			own[p] = true
 		}
 	}
+	return anyCall(body, info, func(call *ast.CallExpr, callee *types.Func) bool {
+		m := client.CommandOf(callee)
+		return m != nil && m.Sends() && slices.ContainsFunc(call.Args, func(a ast.Expr) bool {
+			id, ok := a.(*ast.Ident)
+			return ok && own[info.Uses[id]]
+		})
+	})
+}
+
+// anyFunc reports whether is holds for a function that is declared with a body.
+func anyFunc(files []*ast.File, info *types.Info, is func(*ast.FuncDecl, *types.Signature) bool) bool {
+	for _, f := range files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			if obj, ok := info.Defs[fn.Name].(*types.Func); ok && is(fn, obj.Signature()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// anyCall reports whether is holds for a call through a selector whose function is known.
+func anyCall(body ast.Node, info *types.Info, is func(*ast.CallExpr, *types.Func) bool) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || found {
 			return !found
 		}
-		sel, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		if fn, ok := info.Uses[sel.Sel].(*types.Func); !ok || client.CommandOf(fn) == nil || !client.CommandOf(fn).Sends() {
-			return true
-		}
-		for _, a := range call.Args {
-			if id, ok := a.(*ast.Ident); ok && own[info.Uses[id]] {
-				found = true
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+			if callee, ok := info.Uses[sel.Sel].(*types.Func); ok {
+				found = is(call, callee)
 			}
 		}
-		return true
+		return !found
 	})
 	return found
 }
@@ -212,14 +213,8 @@ func lockWord(s string) bool {
 	return false
 }
 
-func usesClient(pkg *types.Package) bool {
-	for _, p := range pkg.Imports() {
-		if client.Imports(client.Path(p.Path())) {
-			return true
-		}
-	}
-	return false
-}
+// clientPath reports whether a path is that of a database client which makes a package worth looking at.
+func clientPath(path string) bool { return client.Imports(client.Path(path)) }
 
 // embeds reports whether a file has a go:embed directive for SQL.
 func embeds(f *ast.File) bool {
@@ -261,23 +256,10 @@ func calls(pkg *types.Package, info *types.Info, known Known) bool {
 // wraps reports whether the package has a function that sends text it is given to a client, or
 // that makes a context for its caller.
 func wraps(pkg *types.Package, files []*ast.File, info *types.Info) bool {
-	imports := usesClient(pkg)
-	for _, f := range files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
-				continue
-			}
-			obj, ok := info.Defs[fn.Name].(*types.Func)
-			if !ok {
-				continue
-			}
-			if makesContext(obj.Signature()) && detaches(fn.Body, info) || imports && forwards(fn, obj.Signature(), info) {
-				return true
-			}
-		}
-	}
-	return false
+	uses := imports(pkg, clientPath)
+	return anyFunc(files, info, func(fn *ast.FuncDecl, sig *types.Signature) bool {
+		return makesContext(sig) && detaches(fn.Body, info) || uses && forwards(fn, sig, info)
+	})
 }
 
 // makesContext reports whether a function takes a context and gives one back.
@@ -324,28 +306,11 @@ func forwards(fn *ast.FuncDecl, sig *types.Signature, info *types.Info) bool {
 	if !takes {
 		return false
 	}
-	found := false
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || found {
-			return !found
-		}
-		sel, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		callee, ok := info.Uses[sel.Sel].(*types.Func)
-		if !ok {
-			return true
-		}
+	return anyCall(fn.Body, info, func(call *ast.CallExpr, callee *types.Func) bool {
 		m := client.Of(callee)
 		if m == nil {
 			m = client.Shape(callee.Name(), callee.Signature())
 		}
-		if m != nil && m.SQL >= 0 && m.SQL < len(call.Args) && info.Types[call.Args[m.SQL]].Value == nil {
-			found = true
-		}
-		return !found
+		return m != nil && m.SQL >= 0 && m.SQL < len(call.Args) && info.Types[call.Args[m.SQL]].Value == nil
 	})
-	return found
 }
