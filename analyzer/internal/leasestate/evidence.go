@@ -82,17 +82,13 @@ func by(fn *Function) string {
 	return fn.Name
 }
 
-// class is the form of a command's key, equal for keys that are written alike: constants and holes; a
-// field of a type, which its methods share; a parameter, which the methods of a type or the functions of
-// a package share.
-func class(c *command) string {
-	if c.key == nil {
+// form is how a key is written in a function, equal for keys that are written alike: constants and holes; a
+// field of a type, which its methods share; a parameter, which the methods of a type or the functions of a
+// package share.
+func form(t *term.Term, fn *Function) string {
+	if t == nil {
 		return ""
 	}
-	return form(c.key, c.fn)
-}
-
-func form(t *term.Term, fn *Function) string {
 	switch t.Op {
 	case term.As, term.Conv:
 		return form(t.Args[0], fn)
@@ -142,7 +138,7 @@ func (j *judge) gather() {
 		if j.forms[c.fn] == nil {
 			j.forms[c.fn] = map[string]bool{}
 		}
-		j.forms[c.fn][class(c)] = true
+		j.forms[c.fn][c.class] = true
 	}
 	for _, c := range j.commands {
 		e := j.of(c)
@@ -177,7 +173,7 @@ func (j *judge) gather() {
 	for _, c := range j.commands { // a helper's key is what its callers give it
 		for in := c.e.Inner; in != nil; in = in.Inner {
 			for _, o := range j.byEffect[in] {
-				if strings.HasPrefix(class(o), "param ") {
+				if strings.HasPrefix(o.class, "param ") {
 					j.of(o).add(j.of(c))
 				}
 			}
@@ -186,7 +182,7 @@ func (j *judge) gather() {
 }
 
 func (j *judge) of(c *command) *evidence {
-	k := class(c)
+	k := c.class
 	if strings.HasPrefix(k, "param ") {
 		if c.fn.Recv == "" && !locking(c.fn) {
 			k += "|" + c.fn.Name // until callers say what it is, a parameter is its function's
@@ -254,7 +250,7 @@ func (j *judge) named(c *command) bool {
 	if j.textNames(c.key, 0) {
 		return true
 	}
-	if strings.HasPrefix(class(c), "s:") && len(j.forms[c.fn]) > 1 {
+	if strings.HasPrefix(c.class, "s:") && len(j.forms[c.fn]) > 1 {
 		return false // the name may speak of another of the function's keys
 	}
 	if locking(c.fn) {

@@ -8,7 +8,6 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/luatext"
-	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -20,7 +19,7 @@ func (j *judge) lock(c *command) bool {
 	if c.key == nil || !j.of(c).lock() {
 		return false
 	}
-	if !strings.HasPrefix(class(c), "param ") || j.named(c) {
+	if !strings.HasPrefix(c.class, "param ") || j.named(c) {
 		return true
 	}
 	_, compared := c.looked() // all of the mistake is here
@@ -29,7 +28,7 @@ func (j *judge) lock(c *command) bool {
 
 // judge looks at one command on one path.
 func (j *judge) judge(c *command) {
-	if c.act > other {
+	if c.ofLibrary() {
 		j.library(c)
 		return
 	}
@@ -77,8 +76,8 @@ func (j *judge) acquire(c *command) {
 
 // expiryOf is the command on c's path that gives the key which c acquires its expiry.
 func (j *judge) expiryOf(c *command) *command {
-	for _, d := range j.commands {
-		if d.fn == c.fn && d.path == c.path && (d.act == renew || d.act == compareRenew) && d.acquired() == c {
+	for _, d := range j.in[c.fn] {
+		if d.path == c.path && (d.act == renew || d.act == compareRenew) && d.acquired() == c {
 			return d
 		}
 	}
@@ -119,11 +118,11 @@ func (c *command) value() *term.Term {
 
 // freedBlindly reports whether a path from c goes on to delete the key without a look: then that is the mistake.
 func (j *judge) freedBlindly(c *command) bool {
-	return slices.ContainsFunc(j.commands, func(d *command) bool {
-		if d.fn != c.fn || d.act != release {
+	return slices.ContainsFunc(j.in[c.fn], func(d *command) bool {
+		if d.act != release {
 			return false
 		}
-		if a := d.acquired(); a == nil || base(a.e.Site) != base(c.e.Site) {
+		if a := d.acquired(); a == nil || symexec.Base(a.e.Site) != symexec.Base(c.e.Site) {
 			return false
 		}
 		_, compared := d.looked()
@@ -148,8 +147,8 @@ func (j *judge) unconditional(c *command) bool {
 
 // freed reports whether the path that writes c's key goes on to release it.
 func (j *judge) freed(c *command) bool {
-	return slices.ContainsFunc(j.commands, func(d *command) bool {
-		return d.fn == c.fn && d.path == c.path && (d.act == release || d.act == compareRelease) && slices.Contains(d.before, c) && d.same(c)
+	return slices.ContainsFunc(j.in[c.fn], func(d *command) bool {
+		return d.path == c.path && (d.act == release || d.act == compareRelease) && slices.Contains(d.before, c) && d.same(c)
 	})
 }
 
@@ -214,7 +213,7 @@ func (j *judge) release(c *command) {
 	case compared:
 		f.Verdicts |= lockstate.GetThenDelete
 	case forced(c):
-	case j.covered[c.e] == nil || c.fn.Exported && !strings.HasPrefix(class(c), "param ") || slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
+	case j.covered[c.e] == nil || c.fn.Exported && !strings.HasPrefix(c.class, "param ") || slices.ContainsFunc(j.covered[c.e], func(o *command) bool {
 		_, compared := o.looked()
 		return !compared && !forced(o)
 	}):
@@ -274,28 +273,57 @@ func (j *judge) renew(c *command) {
 
 // finding is what is said of c's command in its function.
 func (j *judge) finding(c *command, op lockstate.LeaseOp) *lockstate.Finding {
-	k := fmt.Sprintf("%p %s %d", c.fn, base(c.e.Site), op)
-	f := j.findings[k]
+	f := j.findings[findingKey(c, op)]
 	if f == nil {
-		f = &lockstate.Finding{Effect: c.e, Name: fmt.Sprintf("lease %d", op), Lease: &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)},
-			Handle: c.e.Handle}
-		f.Key.Show = show(c.key)
-		f.Answer = j.answer(c, op)
-		j.findings[k] = f
+		f = &lockstate.Finding{Effect: c.e, Name: fmt.Sprintf("lease %d", op), Lease: c.lease(op), Handle: c.e.Handle}
+		if c.ofLibrary() { // which says itself what becomes of the answer
+			f.Key.Show = show(c.lockKey())
+		} else {
+			f.Key.Show, f.Answer = show(c.key), j.answer(c, op)
+		}
+		j.findings[findingKey(c, op)] = f
 		j.order = append(j.order, f)
 	}
 	if !slices.Contains(j.effects[f], c.e) {
 		j.effects[f] = append(j.effects[f], c.e)
 	}
-	if f.Context.Kind != provenance.Cancellable || f.Cleanup == lockstate.NoCleanup {
-		f.Cleanup, f.Context = j.context(c)
-	}
-	if a := c.acquired(); a != nil && op != lockstate.LeaseAcquire && f.Other == nil {
-		f.Other = j.findings[fmt.Sprintf("%p %s %d", a.fn, base(a.e.Site), lockstate.LeaseAcquire)]
+	f.SentWith(c.moment().Context(j.r))
+	if a := c.opener(op); a != nil && f.Other == nil {
+		f.Other = j.findings[findingKey(a, lockstate.LeaseAcquire)]
 	}
 	return f
 }
 
+func findingKey(c *command, op lockstate.LeaseOp) string {
+	return fmt.Sprintf("%p %s %d", c.fn, symexec.Base(c.e.Site), op)
+}
+
+// lease is what a command does, for messages.
+func (c *command) lease(op lockstate.LeaseOp) *lockstate.Lease {
+	if c.ofLibrary() {
+		return &lockstate.Lease{Op: op, System: c.e.Cmd.System, Command: c.e.Cmd.Name, Library: c.e.Cmd.Library}
+	}
+	return &lockstate.Lease{Op: op, System: "Redis", Command: commandName(c)}
+}
+
+// opener is the acquire before c to which a release or renewal belongs, nil when none is in view.
+func (c *command) opener(op lockstate.LeaseOp) *command {
+	if !c.ofLibrary() {
+		if op == lockstate.LeaseAcquire {
+			return nil
+		}
+		return c.acquired()
+	}
+	if op != lockstate.LeaseRelease && op != lockstate.LeaseRenew {
+		return nil
+	}
+	for _, b := range slices.Backward(c.before) {
+		if b.act == libTake && term.Equal(b.lock(), c.lock()) {
+			return b
+		}
+	}
+	return nil
+}
 func commandName(c *command) string {
 	if c.script != nil {
 		return "the script"
@@ -325,26 +353,10 @@ func show(t *term.Term) string {
 	return b.String()
 }
 
-// context says with which context a command runs, and why it runs when its function ends.
-func (j *judge) context(c *command) (lockstate.Cleanup, provenance.Context) {
-	cl := lockstate.Cleanup(c.e.Cleanup)
-	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
-	for _, d := range c.done {
-		if cl == lockstate.NoCleanup && ctx.Kind != provenance.ContextUnknown && ctx.Kind != provenance.Detached && provenance.From(c.e.Ctx, d) {
-			cl, ctx.Kind, ctx.Why = lockstate.AfterDone, provenance.Cancellable, "is done here"
-		}
-	}
-	owner := slices.ContainsFunc(c.before, func(b *command) bool { return b.act == acquire || b.act == libTake })
-	if c.e.Cleanup == summary.InReturned {
-		owner = c.e.Ctx != nil && c.e.Ctx.Op != term.Opaque
-	}
-	if ctx.Kind == provenance.FromCaller && cl != lockstate.NoCleanup && owner {
-		ctx.Kind = provenance.Cancellable
-	}
-	if ctx.Kind == provenance.Cancellable && cl != lockstate.AfterDone && c.alive() {
-		ctx.Kind = provenance.ContextUnknown
-	}
-	return cl, ctx
+// moment is when a command is sent.
+func (c *command) moment() lockstate.Moment {
+	locked := slices.ContainsFunc(c.before, func(b *command) bool { return b.act == acquire || b.act == libTake })
+	return lockstate.Moment{Effect: c.e, Cleanup: lockstate.Cleanup(c.e.Cleanup), Done: c.done, Facts: c.facts, Locked: locked}
 }
 
 // answer says what becomes of the answer to an acquire or to a release that compares.
@@ -359,7 +371,7 @@ func (j *judge) answer(c *command, op lockstate.LeaseOp) lockstate.Answer {
 	reads := func(t *term.Term) bool {
 		return answers(t, site) || (c.e.Cmd.ByError || c.e.Cmd.NilReply && converted(t, site)) && failure(t, site) || c.script != nil && c.script.Answer.NotIsNil() && failure(t, site)
 	}
-	whole := func(t *term.Term) bool { return t.Has(func(x *term.Term) bool { return isSent(x, site) && x == t }) }
+	whole := func(t *term.Term) bool { return isSent(t, site) }
 	read := false
 	for _, p := range run.Paths { // an error is looked at when a path depends on it
 		for _, f := range p.Facts {

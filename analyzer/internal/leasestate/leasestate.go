@@ -5,8 +5,6 @@
 package leasestate
 
 import (
-	"strings"
-
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/luatext"
@@ -48,6 +46,7 @@ type command struct {
 	path   *symexec.Path
 	e      *summary.Effect
 	key    *term.Term
+	class  string // form of the key, "" without one
 	act    act
 	script *luatext.Script // nil for a plain command
 	before []*command
@@ -61,6 +60,7 @@ type judge struct {
 	r        *provenance.Reader
 	fns      []*Function
 	commands []*command
+	in       map[*Function][]*command // commands of each function
 	byEffect map[*summary.Effect][]*command
 	scripts  map[string]*luatext.Script
 	keys     map[string]*evidence
@@ -74,7 +74,7 @@ type judge struct {
 // Judge looks at the commands of all functions of a package. loops adds to what was found what it says of
 // the loops in which the commands stand, before callers see it, and gives the findings of its own.
 func Judge(r *provenance.Reader, fns []*Function, loops func([]*lockstate.Finding) []*lockstate.Finding) []*lockstate.Finding {
-	j := &judge{r: r, fns: fns, byEffect: map[*summary.Effect][]*command{}, scripts: map[string]*luatext.Script{},
+	j := &judge{r: r, fns: fns, in: map[*Function][]*command{}, byEffect: map[*summary.Effect][]*command{}, scripts: map[string]*luatext.Script{},
 		keys: map[string]*evidence{}, forms: map[*Function]map[string]bool{}, findings: map[string]*lockstate.Finding{}, effects: map[*lockstate.Finding][]*summary.Effect{},
 		covered: map[*summary.Effect][]*command{}}
 	for _, fn := range fns {
@@ -90,7 +90,10 @@ func Judge(r *provenance.Reader, fns []*Function, loops func([]*lockstate.Findin
 		j.judge(c)
 	}
 	j.twinMethods()
-	own := loops(j.order)
+	var own []*lockstate.Finding
+	if len(j.order) > 0 { // what loops do to other keys is nobody's business
+		own = loops(j.order)
+	}
 	j.conclude()
 	return append(j.order, own...)
 }
@@ -112,7 +115,9 @@ func (j *judge) replay(fn *Function, p *symexec.Path, effects []*summary.Effect,
 		case summary.Command:
 			for _, c := range j.read(e) {
 				c.fn, c.path, c.facts, c.before, c.done, c.later = fn, p, facts, before, done, later
+				c.class = form(c.key, fn)
 				j.commands = append(j.commands, c)
+				j.in[fn] = append(j.in[fn], c)
 				j.byEffect[e] = append(j.byEffect[e], c)
 				for in := e.Inner; in != nil; in = in.Inner {
 					j.covered[in] = append(j.covered[in], c)
@@ -239,22 +244,7 @@ func sent(e *summary.Effect) string {
 	if e.Made == nil {
 		return ""
 	}
-	return base(e.Made.Site)
-}
-
-// base is a site without the rounds of the loops around it.
-func base(site string) string {
-	for {
-		i := strings.IndexByte(site, '#')
-		if i < 0 {
-			return site
-		}
-		k := i + 1
-		for k < len(site) && site[k] >= '0' && site[k] <= '9' {
-			k++
-		}
-		site = site[:i] + site[k:]
-	}
+	return symexec.Base(e.Made.Site)
 }
 
 // answers reports whether t depends on the answer of the command at a site.
@@ -264,7 +254,7 @@ func answers(t *term.Term, site string) bool {
 	})
 }
 
-func isSent(t *term.Term, site string) bool { return t.Op == term.Sent && base(t.Site) == site }
+func isSent(t *term.Term, site string) bool { return t.Op == term.Sent && symexec.Base(t.Site) == site }
 
 func failure(t *term.Term, site string) bool {
 	return t.Has(func(x *term.Term) bool { return x.Op == term.ErrOf && isSent(x.Args[0], site) })

@@ -1,14 +1,12 @@
 package leasestate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
-	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -31,30 +29,33 @@ var libraryActs = map[client.CommandOp]act{
 	client.LeaseMake: libMake, client.LeaseSession: libSession, client.LeaseCancel: libCancel, client.LeaseEnd: libOther,
 }
 
+// ofLibrary reports whether a lock library is asked, not a server.
+func (c *command) ofLibrary() bool { return c.act > other }
+
 // library judges a call of a lock library, or one that ends a session's context.
 func (j *judge) library(c *command) {
 	switch c.act {
 	case libTake:
-		f := j.libraryFinding(c, lockstate.LeaseAcquire)
+		f := j.finding(c, lockstate.LeaseAcquire)
 		f.Answer = j.taken(c)
 		if j.unwatched(c) {
 			f.Verdicts |= lockstate.Unwatched
 		}
 		j.lateUse(c)
 	case libGiveBack:
-		f := j.libraryFinding(c, lockstate.LeaseRelease)
+		f := j.finding(c, lockstate.LeaseRelease)
 		if c.e.Cmd.Tells && c.e.Inner == nil { // a helper's error for it may be dropped: that is not decided
 			f.Answer = heeded(c.e.Cmd.Heed)
 		}
 	case libExtend:
-		j.libraryFinding(c, lockstate.LeaseRenew)
+		j.finding(c, lockstate.LeaseRenew)
 	case libMake:
 		if first := twin(c); first != nil {
 			j.twins(first, c)
 		}
 	case libSession:
 		if j.requestSession(c) {
-			j.libraryFinding(c, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
+			j.finding(c, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
 		}
 	case libCancel:
 		j.cancelled(c)
@@ -91,40 +92,9 @@ func (j *judge) dropped(c *command) bool {
 		return false
 	}
 	at := c.e.Steps[0].Pos
-	return !slices.ContainsFunc(j.commands, func(d *command) bool {
-		return d.fn == c.fn && d.e.Inner != nil && d.e.Steps[0].Pos == at && (d.act == release || d.act == compareRelease || d.act == libGiveBack)
+	return !slices.ContainsFunc(j.in[c.fn], func(d *command) bool {
+		return d.e.Inner != nil && d.e.Steps[0].Pos == at && (d.act == release || d.act == compareRelease || d.act == libGiveBack)
 	})
-}
-
-// libraryFinding is what is said of a library's call in a function.
-func (j *judge) libraryFinding(c *command, op lockstate.LeaseOp) *lockstate.Finding {
-	f := j.findings[libraryKey(c, op)]
-	if f == nil {
-		cmd := c.e.Cmd
-		f = &lockstate.Finding{Effect: c.e, Name: "lease", Handle: c.e.Handle,
-			Lease: &lockstate.Lease{Op: op, System: cmd.System, Command: cmd.Name, Library: cmd.Library}}
-		f.Key.Show = show(c.lockKey())
-		j.findings[libraryKey(c, op)] = f
-		j.order = append(j.order, f)
-	}
-	if !slices.Contains(j.effects[f], c.e) {
-		j.effects[f] = append(j.effects[f], c.e)
-	}
-	if f.Context.Kind != provenance.Cancellable || f.Cleanup == lockstate.NoCleanup {
-		f.Cleanup, f.Context = j.context(c)
-	}
-	if op == lockstate.LeaseRelease || op == lockstate.LeaseRenew {
-		for _, b := range c.before {
-			if b.act == libTake && term.Equal(b.lock(), c.lock()) {
-				f.Other = j.findings[libraryKey(b, lockstate.LeaseAcquire)]
-			}
-		}
-	}
-	return f
-}
-
-func libraryKey(c *command, op lockstate.LeaseOp) string {
-	return fmt.Sprintf("%p %s %d library", c.fn, base(c.e.Site), op)
 }
 
 // lock is the lock that c is about, or the one that it makes.
@@ -195,9 +165,9 @@ func succeeded(d *command, facts []summary.Fact) bool {
 }
 
 func (j *judge) twins(first, second *command) {
-	f := j.libraryFinding(second, lockstate.LeaseSession)
+	f := j.finding(second, lockstate.LeaseSession)
 	f.Verdicts |= lockstate.TwinMutex
-	if o := j.libraryFinding(first, lockstate.LeaseSession); o != f {
+	if o := j.finding(first, lockstate.LeaseSession); o != f {
 		f.Other = o
 	}
 }
@@ -227,8 +197,8 @@ func (j *judge) twinMethods() {
 
 // takes reports whether the lock that c makes is acquired on c's path.
 func (j *judge) takes(c *command) bool {
-	return slices.ContainsFunc(j.commands, func(d *command) bool {
-		return d.fn == c.fn && d.path == c.path && d.act == libTake && term.Equal(d.e.Handle, c.lock())
+	return slices.ContainsFunc(j.in[c.fn], func(d *command) bool {
+		return d.path == c.path && d.act == libTake && term.Equal(d.e.Handle, c.lock())
 	})
 }
 
@@ -239,7 +209,7 @@ func (j *judge) cancelled(c *command) {
 	}
 	for _, b := range c.before {
 		if b.act == libSession && symexec.DerivedFrom(b.e.Ctx, c.e.Ctx) && leaves(c.path, b.lock()) {
-			j.libraryFinding(b, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
+			j.finding(b, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
 		}
 	}
 }
@@ -253,7 +223,7 @@ func (j *judge) lateUse(c *command) {
 		case b.act == libSession && term.Equal(b.lock(), s):
 			made = b
 		case b.act == libCancel && !b.later && made != nil && symexec.DerivedFrom(made.e.Ctx, b.e.Ctx):
-			j.libraryFinding(made, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
+			j.finding(made, lockstate.LeaseSession).Verdicts |= lockstate.ShortSession
 			return
 		}
 	}
@@ -391,11 +361,11 @@ func argument(d *command) bool {
 }
 
 func (j *judge) givenBack(c *command) bool {
-	return slices.ContainsFunc(j.commands, func(d *command) bool {
-		return d.fn == c.fn && d.act == libGiveBack && term.Equal(d.e.Handle, c.lock())
+	return slices.ContainsFunc(j.in[c.fn], func(d *command) bool {
+		return d.act == libGiveBack && term.Equal(d.e.Handle, c.lock())
 	})
 }
 
 func (j *judge) locksIn(fn *Function) bool {
-	return slices.ContainsFunc(j.commands, func(d *command) bool { return d.fn == fn && d.act == libTake })
+	return slices.ContainsFunc(j.in[fn], func(d *command) bool { return d.act == libTake })
 }

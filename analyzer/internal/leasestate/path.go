@@ -109,7 +109,7 @@ func of(b bool) tri {
 
 // same reports whether two commands of one function are on one key.
 func (c *command) same(o *command) bool {
-	return c.key != nil && o.key != nil && (term.Equal(c.key, o.key) || class(c) == class(o))
+	return c.key != nil && o.key != nil && (term.Equal(c.key, o.key) || c.class == o.class)
 }
 
 // looked gives the command before c that read its key, and whether the path compares what it gave with
@@ -157,16 +157,4 @@ func (c *command) acquired() *command {
 		}
 	}
 	return nil
-}
-
-// alive reports whether the path knows that the context's Err was nil.
-func (c *command) alive() bool {
-	for _, f := range c.facts {
-		if f.Val && f.Cond.Op == term.Bin && f.Cond.Str == "==" && f.Cond.Args[1].IsNil() {
-			if a := f.Cond.Args[0]; a.Op == term.Call && a.Str == "(context.Context).Err" && term.Equal(a.Args[0], c.e.Ctx) {
-				return true
-			}
-		}
-	}
-	return false
 }

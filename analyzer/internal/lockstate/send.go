@@ -9,6 +9,7 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/provenance"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
@@ -193,43 +194,8 @@ func (j *judge) record(c *sending, name string) *Finding {
 	if cl == InReturned && len(c.w.locks) > c.w.before {
 		cl = NoCleanup // it takes the lock itself: its release is ordinary flow
 	}
-	ctx := j.r.Context(c.e.Ctx, c.e.CleanupSite)
-	for _, d := range c.w.done {
-		if cl == NoCleanup && ctx.Kind != provenance.ContextUnknown && ctx.Kind != provenance.Detached && provenance.From(c.e.Ctx, d) {
-			cl, ctx.Kind, ctx.Why = AfterDone, provenance.Cancellable, "is done here"
-		}
-	}
-	if ctx.Kind == provenance.FromCaller && cl != NoCleanup && j.owner(c) {
-		ctx.Kind = provenance.Cancellable
-	}
-	if ctx.Kind == provenance.Cancellable && cl != AfterDone && c.alive() {
-		ctx.Kind = provenance.ContextUnknown
-	}
-	if f.Context.Kind != provenance.Cancellable || f.Cleanup == NoCleanup {
-		f.Cleanup, f.Context = cl, ctx
-	}
+	f.SentWith(Moment{Effect: c.e, Cleanup: cl, Done: c.w.done, Facts: c.w.facts, Locked: len(c.w.locks) > 0}.Context(j.r))
 	return f
-}
-
-// owner reports whether the function took a lock itself before: then its context is the one under
-// which the lock's work ran, and the caller has no say in the release.
-func (j *judge) owner(c *sending) bool {
-	if c.e.Cleanup == summary.InReturned {
-		return c.e.Ctx.Op != term.Opaque
-	}
-	return len(c.w.locks) > 0
-}
-
-// alive reports whether the path knows that the context's Err was nil.
-func (c *sending) alive() bool {
-	for _, f := range c.w.facts {
-		if f.Val && f.Cond.Op == term.Bin && f.Cond.Str == "==" && f.Cond.Args[1].IsNil() {
-			if a := f.Cond.Args[0]; a.Op == term.Call && a.Str == "(context.Context).Err" && term.Equal(a.Args[0], c.e.Ctx) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // outside reports whether it is certain that no transaction is open around the statement.
@@ -355,22 +321,7 @@ func answerColumn(a *term.Term, call *sqltext.Call) bool {
 
 // from reports whether t comes from one of the statements sent, in whichever round of a loop.
 func from(t *term.Term, sents []string) bool {
-	return t.Has(func(x *term.Term) bool { return x.Op == term.Sent && slices.Contains(sents, base(x.Site)) })
-}
-
-// base is a site without the rounds of the loops around it.
-func base(site string) string {
-	for {
-		i := strings.IndexByte(site, '#')
-		if i < 0 {
-			return site
-		}
-		j := i + 1
-		for j < len(site) && site[j] >= '0' && site[j] <= '9' {
-			j++
-		}
-		site = site[:i] + site[j:]
-	}
+	return t.Has(func(x *term.Term) bool { return x.Op == term.Sent && slices.Contains(sents, symexec.Base(x.Site)) })
 }
 
 type saying uint8
@@ -513,9 +464,9 @@ func (j *judge) answer(f *Finding) Answer {
 	if q.Answer == client.Checked {
 		return AnswerRead // whoever drops the error drops an error
 	}
-	sents := []string{base(q.Made.Site)}
+	sents := []string{symexec.Base(q.Made.Site)}
 	if q.Fn != nil { // an item of a batch: its answer may be read through the batch's
-		sents = append(sents, base(q.Fn.Site))
+		sents = append(sents, symexec.Base(q.Fn.Site))
 	}
 	var read, misread bool
 	for _, t := range j.run.Consumed {

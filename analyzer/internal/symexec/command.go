@@ -154,9 +154,6 @@ func (x *exec) sendCommand(s *state, o *commandCall) {
 			handle = conn
 		}
 		parseCommand(cmd, e, built(x.words(s, o.list[min(max(o.m.Args, 0), len(o.list)):])))
-		if n := x.signature(o.call).Results().Len(); n == 2 && !used(o.value, 0, n) {
-			cmd.ByError = false // redigo refuses by a nil reply, which is dropped here
-		}
 	default:
 		x.plainCommand(s, o, cmd)
 	}

@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -345,6 +346,21 @@ func (x *exec) site(s *state, b *ssa.BasicBlock, i int) string {
 		return fmt.Sprintf("%d.%d#%d", b.Index, i, n)
 	}
 	return fmt.Sprintf("%d.%d", b.Index, i)
+}
+
+// Base is a site without the rounds of the loops around it.
+func Base(site string) string {
+	for {
+		i := strings.IndexByte(site, '#')
+		if i < 0 {
+			return site
+		}
+		j := i + 1
+		for j < len(site) && site[j] >= '0' && site[j] <= '9' {
+			j++
+		}
+		site = site[:i] + site[j:]
+	}
 }
 
 // edge moves s to block to: phis take their value from the block it comes from.
