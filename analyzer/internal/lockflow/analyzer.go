@@ -124,9 +124,9 @@ func events(pass *analysis.Pass) []*Event {
 	})
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
+	w.judgeLiterals(found)
 	b := newBuilder(pass, w)
 	b.add(found)
-	w.judgeLiterals(found)
 	guard(pass, "facts", func() { w.export() })
 	return b.events()
 }

@@ -21,13 +21,10 @@ type builder struct {
 	w    *world
 	list []*Event
 	of   map[*lockstate.Finding]*Event
-	// at are the events of leases by the left parenthesis of their call: a function literal that is called
-	// elsewhere was judged where it is written.
-	at map[token.Pos][]*Event
 }
 
 func newBuilder(pass *analysis.Pass, w *world) *builder {
-	return &builder{pass: pass, w: w, of: map[*lockstate.Finding]*Event{}, at: map[token.Pos][]*Event{}}
+	return &builder{pass: pass, w: w, of: map[*lockstate.Finding]*Event{}}
 }
 
 func (b *builder) add(found []*lockstate.Finding) {
@@ -38,9 +35,6 @@ func (b *builder) add(found []*lockstate.Finding) {
 		if e := b.event(f); e != nil {
 			b.list = append(b.list, e)
 			b.of[f] = e
-			if e.Lease != nil {
-				b.at[f.Effect.Steps[0].Pos] = append(b.at[f.Effect.Steps[0].Pos], e)
-			}
 		}
 	}
 	for _, f := range found {
@@ -51,34 +45,12 @@ func (b *builder) add(found []*lockstate.Finding) {
 }
 
 func (b *builder) events() []*Event {
-	for f, e := range b.of {
-		b.written(e, f.Effect)
-	}
 	// Files may be parsed in any order, so positions in two of them do not compare.
 	file := func(e *Event) string { return b.pass.Fset.File(e.Pos).Name() }
 	slices.SortStableFunc(b.list, func(x, y *Event) int {
 		return cmp.Or(strings.Compare(file(x), file(y)), int(x.Pos)-int(y.Pos))
 	})
 	return b.list
-}
-
-// written gives what is inside e, where nothing was said of it, what was found at the place where it is
-// written.
-func (b *builder) written(e *Event, eff *summary.Effect) {
-	if e.Lease == nil {
-		return
-	}
-	for in, inner := e.Inner, eff.Inner; in != nil && inner != nil; in, inner = in.Inner, inner.Inner {
-		if in.Lease != nil || len(inner.Steps) == 0 {
-			continue
-		}
-		for _, o := range b.at[inner.Steps[0].Pos] {
-			if o.Lease.Op == e.Lease.Op {
-				in.Lease, in.verdicts = o.Lease, o.verdicts
-				in.Context, in.Answer, in.Cleanup = o.Context, o.Answer, o.Cleanup
-			}
-		}
-	}
 }
 
 func (b *builder) event(f *lockstate.Finding) *Event {

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
+	"github.com/advisorylint/advisorylint/analyzer/internal/stores"
 )
 
 // guarded reports whether a function takes a lock of the process, which keeps its goroutines apart.
@@ -16,7 +17,7 @@ func guarded(fn *ssa.Function) bool {
 			if !ok {
 				continue
 			}
-			if obj := calledMethod(c.Common()); obj != nil {
+			if obj := stores.Called(c.Common()); obj != nil {
 				switch obj.FullName() {
 				case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock", "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock", "(sync.Locker).Lock":
 					return true
@@ -29,7 +30,7 @@ func guarded(fn *ssa.Function) bool {
 
 // leases reports whether a call asks a lock library for something.
 func leases(c *ssa.CallCommon) bool {
-	obj := calledMethod(c)
+	obj := stores.Called(c)
 	return obj != nil && client.LeaseOf(obj) != nil
 }
 

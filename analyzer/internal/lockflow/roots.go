@@ -111,7 +111,7 @@ func commands(c *ssa.CallCommon) bool {
 	var m *client.Command
 	if c.IsInvoke() {
 		m = cmp.Or(client.CommandOf(c.Method), client.CommandShape(c.Method.Name(), c.Signature()))
-	} else if obj := calledMethod(c); obj != nil {
+	} else if obj := stores.Called(c); obj != nil {
 		m = client.CommandOf(obj)
 	}
 	return m != nil && m.Sends()
@@ -560,7 +560,7 @@ func uses(at *lockstate.Places, place string, v ssa.Value) {
 	for _, r := range *v.Referrers() {
 		switch r := r.(type) {
 		case ssa.CallInstruction:
-			obj := calledMethod(r.Common())
+			obj := stores.Called(r.Common())
 			m := (*client.Method)(nil)
 			if obj != nil {
 				m = client.Of(obj)
@@ -579,5 +579,3 @@ func uses(at *lockstate.Places, place string, v ssa.Value) {
 		}
 	}
 }
-
-func calledMethod(c *ssa.CallCommon) *types.Func { return stores.Called(c) }
