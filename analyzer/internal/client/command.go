@@ -95,28 +95,22 @@ func RedisPath(path string) bool {
 	return redisPaths[path] || redigoPaths[path] || path == rueidisPath
 }
 
+// commandParameters are to a Command what parameters are to a Method.
+var commandParameters = map[string]func(*Command) *int{
+	"key":     func(c *Command) *int { return &c.Key },
+	"keys":    func(c *Command) *int { c.Many = true; return &c.Key },
+	"value":   func(c *Command) *int { return &c.Value },
+	"ttl":     func(c *Command) *int { return &c.TTL },
+	"args":    func(c *Command) *int { return &c.Args },
+	"options": func(c *Command) *int { return &c.Args },
+	"fn":      func(c *Command) *int { return &c.Fn },
+	"text":    func(c *Command) *int { return &c.Text },
+	"conn":    func(c *Command) *int { return &c.Conn },
+}
+
 func commandOf(name string, op CommandOp, params string) *Command {
 	c := &Command{Name: strings.ToUpper(name), Op: op, Key: NoArg, Value: NoArg, TTL: NoArg, Args: NoArg, Fn: NoArg, Text: NoArg, Conn: NoArg}
-	for i, word := range strings.Fields(params) {
-		switch word {
-		case "key":
-			c.Key = i
-		case "keys":
-			c.Key, c.Many = i, true
-		case "value":
-			c.Value = i
-		case "ttl":
-			c.TTL = i
-		case "args", "options":
-			c.Args = i
-		case "fn":
-			c.Fn = i
-		case "text":
-			c.Text = i
-		case "conn":
-			c.Conn = i
-		}
-	}
+	number(c, commandParameters, name, params)
 	return c
 }
 

@@ -112,17 +112,16 @@ var leases = sync.OnceValue(func() *leaseIndex {
 	return x
 })
 
+// leaseParameters are to a Lease what parameters are to a Method.
+var leaseParameters = map[string]func(*Lease) *int{
+	"key":     func(m *Lease) *int { return &m.Key },
+	"session": func(m *Lease) *int { return &m.Session },
+}
+
 func (r leaseRow) lease(name string, lib *LeaseLibrary) *Lease {
 	m := &Lease{Name: name, Op: r.op, Library: lib, Type: r.typ, Key: NoArg, Session: NoArg,
 		Tells: strings.Contains(r.flags, "tells"), Tends: strings.Contains(r.flags, "tends")}
-	for i, word := range strings.Fields(r.params) {
-		switch word {
-		case "key":
-			m.Key = i
-		case "session":
-			m.Session = i
-		}
-	}
+	number(m, leaseParameters, name, r.params)
 	return m
 }
 

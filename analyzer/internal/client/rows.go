@@ -43,22 +43,28 @@ var parameters = map[string]func(*Method) *int{
 	"fn1":    func(m *Method) *int { m.FnArg = 1; return &m.Fn }, // the handle is its second parameter
 }
 
-// row makes a Method from its parameter list, "ctx sql args". A word that is not in parameters is
-// a mistake in a table, so it panics; every table is expanded in this package's tests.
+// row makes a Method from its parameter list, "ctx sql args".
 func row(name string, effect Effect, params string) Method {
 	m := Method{Name: name, Effect: effect, Handle: NoArg, SQL: NoArg, DSN: NoArg, Args: NoArg, Ctx: NoArg,
 		Dest: NoArg, Stmt: NoArg, Batch: NoArg, As: NoArg, Fn: NoArg, Opts: NoArg}
+	number(&m, parameters, name, params)
+	return m
+}
+
+// number puts the numbers of the words of a parameter list into the fields that a table names for
+// them. A word that is not in the table is a mistake, so it panics; every list is expanded in this
+// package's tests.
+func number[Row any](r *Row, fields map[string]func(*Row) *int, name, params string) {
 	for i, word := range strings.Fields(params) {
 		if word == "_" {
 			continue
 		}
-		field, ok := parameters[word]
+		field, ok := fields[word]
 		if !ok {
 			panic("client: parameter " + word + " of " + name)
 		}
-		*field(&m) = i
+		*field(r) = i
 	}
-	return m
 }
 
 func send(name, params string, a Answer) Method {
