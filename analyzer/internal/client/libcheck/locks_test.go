@@ -2,12 +2,8 @@ package libcheck
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"testing"
-
-	"golang.org/x/tools/go/packages"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 )
@@ -18,23 +14,11 @@ var moved = map[string]bool{
 	"go.etcd.io/etcd/clientv3/concurrency": true, "github.com/coreos/etcd/clientv3/concurrency": true,
 }
 
-// locks type-checks what locks.go imports.
+// locks gives what locks.go imports, by the rows' paths.
 func locks(t *testing.T) map[string]*types.Package {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "locks.go", nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mode := packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile
-	pkgs, err := packages.Load(&packages.Config{Mode: mode}, importPaths(f)...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]*types.Package{}
-	for _, p := range pkgs {
-		if len(p.Errors) > 0 {
-			t.Fatalf("%s: %v", p.PkgPath, p.Errors)
-		}
+	for _, p := range imported(t, "locks.go") {
 		out[client.Path(p.PkgPath)] = p.Types
 	}
 	return out
@@ -56,7 +40,7 @@ func TestLockLibrariesHaveTheRows(t *testing.T) {
 			t.Errorf("%s: its package is not loaded", name)
 			continue
 		}
-		f := function(pkg, m)
+		f := function(pkg, m.Type, m.Name)
 		if f == nil {
 			t.Errorf("%s does not exist", name)
 			continue
@@ -74,20 +58,6 @@ func TestLockLibrariesHaveTheRows(t *testing.T) {
 			t.Errorf("no row of %s was checked", path)
 		}
 	}
-}
-
-func function(pkg *types.Package, m *client.Lease) *types.Func {
-	if m.Type == "" {
-		f, _ := pkg.Scope().Lookup(m.Name).(*types.Func)
-		return f
-	}
-	tn, ok := pkg.Scope().Lookup(m.Type).(*types.TypeName)
-	if !ok {
-		return nil
-	}
-	obj, _, _ := types.LookupFieldOrMethod(tn.Type(), true, pkg, m.Name)
-	f, _ := obj.(*types.Func)
-	return f
 }
 
 func leaseFits(m *client.Lease, sig *types.Signature) error {
@@ -146,7 +116,7 @@ func TestRueidisHasTheRows(t *testing.T) {
 		{cmds, "SetConditionNx", "ExSeconds", client.BuildCommand}, {cmds, "SetConditionNx", "PxMilliseconds", client.BuildCommand},
 		{cmds, "SetConditionNx", "Build", client.BuildCommand}, {cmds, "Builder", "Arbitrary", client.BuildCommand},
 	} {
-		f := function(c.pkg, &client.Lease{Type: c.typ, Name: c.name})
+		f := function(c.pkg, c.typ, c.name)
 		if f == nil {
 			t.Errorf("%s.%s does not exist", c.typ, c.name)
 			continue

@@ -33,23 +33,11 @@ type library struct {
 	old    []*types.Package
 }
 
-// load type-checks what libraries.go imports, by the catalogue's paths.
+// load gives what libraries.go imports, by the catalogue's paths.
 func load(t *testing.T) map[string]*library {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "libraries.go", nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mode := packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile
-	pkgs, err := packages.Load(&packages.Config{Mode: mode}, importPaths(f)...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	libs := map[string]*library{}
-	for _, p := range pkgs {
-		if len(p.Errors) > 0 {
-			t.Fatalf("%s: %v", p.PkgPath, p.Errors)
-		}
+	for _, p := range imported(t, "libraries.go") {
 		lib := libs[client.Path(p.PkgPath)]
 		if lib == nil {
 			lib = &library{}
@@ -65,6 +53,26 @@ func load(t *testing.T) map[string]*library {
 		}
 	}
 	return libs
+}
+
+// imported type-checks what a file of this package imports.
+func imported(t *testing.T, file string) []*packages.Package {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mode := packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile
+	pkgs, err := packages.Load(&packages.Config{Mode: mode}, importPaths(f)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pkgs {
+		if len(p.Errors) > 0 {
+			t.Fatalf("%s: %v", p.PkgPath, p.Errors)
+		}
+	}
+	return pkgs
 }
 
 func importPaths(f *ast.File) []string {
@@ -87,19 +95,28 @@ func split(name string) (path, base string) {
 func lookup(pkg *types.Package, m *client.Method) *types.Func {
 	if m.Recv == "" {
 		_, name := split(m.Name)
+		return function(pkg, "", name)
+	}
+	_, recv := split(m.Recv)
+	f := function(pkg, recv, m.Name)
+	if f == nil || client.TypeName(f.Signature().Recv().Type()) != m.Recv {
+		return nil
+	}
+	return f
+}
+
+// function finds a function of pkg, or a method of its type typ, nil when pkg has none.
+func function(pkg *types.Package, typ, name string) *types.Func {
+	if typ == "" {
 		f, _ := pkg.Scope().Lookup(name).(*types.Func)
 		return f
 	}
-	_, recv := split(m.Recv)
-	tn, ok := pkg.Scope().Lookup(recv).(*types.TypeName)
+	tn, ok := pkg.Scope().Lookup(typ).(*types.TypeName)
 	if !ok {
 		return nil
 	}
-	obj, _, _ := types.LookupFieldOrMethod(tn.Type(), true, pkg, m.Name)
-	f, ok := obj.(*types.Func)
-	if !ok || client.TypeName(f.Signature().Recv().Type()) != m.Recv {
-		return nil
-	}
+	obj, _, _ := types.LookupFieldOrMethod(tn.Type(), true, pkg, name)
+	f, _ := obj.(*types.Func)
 	return f
 }
 
