@@ -104,14 +104,10 @@ func (s *site) row(sel *ast.SelectorExpr) (method string, call *ast.CallExpr) {
 	if !strings.HasPrefix(sel.Sel.Name, "QueryRow") {
 		return "", nil
 	}
-	read, ok := s.parent(s.e.Call).(*ast.SelectorExpr)
-	if !ok {
+	if method, call = s.reading(s.e.Call); method == "" {
 		return "", nil
 	}
-	if call, ok = s.parent(read).(*ast.CallExpr); !ok || call.Fun != read {
-		return "", nil
-	}
-	return read.Sel.Name, call
+	return method, call
 }
 
 // fromRow takes QueryRow(…).Scan(&ok), with ok a local bool, and QueryRow(…).Err().

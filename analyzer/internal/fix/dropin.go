@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,7 +120,7 @@ func (d *short) suggest() []analysis.SuggestedFix {
 }
 
 // called is the function by its usual name.
-func (d *short) called() string { return d.pkg[strings.LastIndexByte(d.pkg, '/')+1:] + "." + d.fn }
+func (d *short) called() string { return path.Base(d.pkg) + "." + d.fn }
 
 // result finds the expression that has the call's error, and makes sure that nothing else that the
 // call gives is used.

@@ -4,21 +4,15 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // compared is the value that the key's is known to be equal to where the command is sent, as the function
 // around it has compared it: in an if around the command, or in one above that leaves when they differ.
 // It is nil when that is not plain to see, or when evaluating it at the command may give another.
 func (c *command) compared() (value ast.Expr) {
-	from := 0
-	if f, _ := c.function(); f != nil {
-		for from = range c.path {
-			if c.path[from] == f {
-				break
-			}
-		}
-	}
-	for i := from; i+1 < len(c.path); i++ {
+	f, _ := c.function()
+	for i := max(0, slices.Index(c.path, f)); i+1 < len(c.path); i++ {
 		for _, x := range c.known(c.path[i], c.path[i+1]) {
 			v := c.other(x)
 			if v == nil {
