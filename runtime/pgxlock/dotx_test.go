@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -165,13 +166,17 @@ func TestDoTxTriesSharesAndWaitsAsItsOptionsSay(t *testing.T) {
 		{name: "try exclusive beside shared", outer: []lock.Option{lock.Shared()}, inner: []lock.Option{lock.Try()}, want: lock.ErrNotAcquired},
 	} {
 		err := do(s.admin, func() {
-			ran, start := false, time.Now()
-			err := do(other, func() { ran = true }, c.inner...)
+			ran := false
+			err := endedByServer(t, func() error {
+				start := time.Now()
+				err := do(other, func() { ran = true }, c.inner...)
+				if took := time.Since(start); took < c.least {
+					t.Errorf("%s: took %v only", c.name, took)
+				}
+				return err
+			})
 			if !errors.Is(err, c.want) || ran != (c.want == nil) {
 				t.Errorf("%s: %v, fn ran: %v, want %v", c.name, err, ran, c.want)
-			}
-			if took := time.Since(start); took < c.least {
-				t.Errorf("%s: took %v only", c.name, took)
 			}
 			var server interface{ SQLState() string }
 			if c.wantSQLSTATE != "" && (!errors.As(err, &server) || server.SQLState() != c.wantSQLSTATE) {
@@ -182,7 +187,7 @@ func TestDoTxTriesSharesAndWaitsAsItsOptionsSay(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestDoTxNeitherMindsNorChangesTheSessionsLockTimeout(t *testing.T) {
@@ -345,7 +350,7 @@ func TestDoTxWorksThroughAPoolerInTransactionMode(t *testing.T) {
 	if n := s.counted(); n != workers*times {
 		t.Errorf("counted %d, want %d", n, workers*times)
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestDoTxLeavesNoGoroutine(t *testing.T) {
@@ -355,7 +360,7 @@ func TestDoTxLeavesNoGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	running := goleak.IgnoreCurrent()
-	defer goleak.VerifyNone(t, running)
+	defer goroutines.WantGone(t, 2*patience, running)
 	if err := DoTx(t.Context(), pool, txKey(t), func(context.Context, pgx.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}

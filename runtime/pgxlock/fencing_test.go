@@ -73,11 +73,11 @@ func TestMissingSchemaIsNamed(t *testing.T) {
 	for range 2 {
 		_, err := s.locker(Fencing()).Acquire(context.Background(), key)
 		check("Acquire with Fencing", err, "3F000")
-		s.nothingLeft()
+		s.free()
 		l := s.locker()
 		_, err = l.RunOnce(context.Background(), key, time.Hour, func(context.Context) error { return nil })
 		check("RunOnce", err, "42P01")
-		s.nothingLeft()
+		s.free()
 	}
 	s.exec(`CREATE SCHEMA advisorylint`)
 	_, err := s.locker(Fencing()).Acquire(context.Background(), key)

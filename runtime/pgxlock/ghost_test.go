@@ -38,13 +38,18 @@ func TestTimeoutThatMeetsTheGrantLeavesNoLock(t *testing.T) {
 	eventually(t, "the naive client's lock is gone with its session", func() bool { return s.grants(key) == 0 })
 
 	l := s.locker()
-	pid := s.meet(key, func(wait time.Duration) {
-		_, err := l.Acquire(context.Background(), key, lock.Wait(wait))
-		if !errors.Is(err, lock.ErrTimeout) || code(err) != "55P03" {
-			t.Errorf("Acquire gave %v, want ErrTimeout with SQLSTATE 55P03", err)
-		}
+	if err := take(t, l.Locker, key).Release(context.Background()); err != nil { // has probed, and a connection
+		t.Fatal(err)
+	}
+	var pid int64
+	err := endedByServer(t, func() (err error) {
+		pid = s.meet(key, func(wait time.Duration) { _, err = l.Acquire(context.Background(), key, lock.Wait(wait)) })
+		return err
 	})
-	s.nothingLeft()
+	if !errors.Is(err, lock.ErrTimeout) || code(err) != "55P03" {
+		t.Errorf("Acquire gave %v, want ErrTimeout with SQLSTATE 55P03", err)
+	}
+	s.free() // with the Locker open: what is left of its session would be there
 	h := take(t, l.Locker, key, lock.Try())
 	if now := s.holder(key); now != pid {
 		t.Errorf("process %d holds the lock, want %d: the session answered, and need not have been closed", now, pid)
@@ -151,7 +156,7 @@ func ghosts(t *testing.T, timeouts int64) {
 		}
 		return out.Load() < timeouts
 	})
-	s.nothingLeft() // with the pool open: what is left of a session would be there
+	s.free() // with the pool open: what is left of a session would be there
 	if held.Load() == 0 {
 		t.Error("nobody got the lock")
 	}

@@ -10,45 +10,33 @@ import (
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
-// 100 ms is what is required of an idle machine; the smallest of several tries is what load does not change.
+// The heartbeat comes after an hour: what is noticed is what the server says as it ends the session.
 func TestTerminatedBackendIsNoticedAtOnce(t *testing.T) {
 	s := newServer(t)
-	l := s.locker()
+	l := s.locker(Heartbeat(time.Hour))
 	key := lock.NewKey("loss", "terminated")
-	took := best(5, func() time.Duration {
+	for range 5 {
 		h := take(t, l.Locker, key)
 		pid := s.holder(key)
 		time.Sleep(50 * time.Millisecond) // idle
 		start := time.Now()
 		s.exec(`SELECT pg_terminate_backend($1)`, pid)
-		<-h.Context().Done()
-		took := time.Since(start)
-		if cause := context.Cause(h.Context()); !errors.Is(cause, lock.ErrLost) {
-			t.Fatalf("cause is %v, want ErrLost", cause)
-		}
+		lost(t, h)
+		t.Logf("noticed after %v", time.Since(start))
 		if err := h.Release(context.Background()); !errors.Is(err, lock.ErrLost) {
 			t.Fatalf("Release gave %v, want ErrLost", err)
 		}
-		return took
-	})
-	t.Logf("noticed after %v", took)
-	if took > 100*time.Millisecond {
-		t.Errorf("noticed after %v, want at most 100 ms", took)
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestBackendTerminatedJustAfterTheGrantIsNoticed(t *testing.T) {
 	s := newServer(t)
-	l := s.locker()
+	l := s.locker(Heartbeat(time.Hour))
 	key := lock.NewKey("loss", "young")
 	h := take(t, l.Locker, key)
 	s.terminate(key)
-	select {
-	case <-h.Context().Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("not noticed")
-	}
+	lost(t, h)
 	if err := h.Release(context.Background()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release gave %v, want ErrLost", err)
 	}
@@ -96,12 +84,12 @@ func TestReleaseWhileTheBackendIsTerminated(t *testing.T) {
 		})
 	}
 	t.Logf("outcomes: %v", outcomes)
-	eventually(t, "nothing is left", func() bool { return s.grants()+s.waiters() == 0 })
+	s.free()
 }
 
 func TestSilentServerIsNoticedWithinTheHeartbeat(t *testing.T) {
 	s := newServer(t)
-	const heartbeat, timeout = 200 * time.Millisecond, 300 * time.Millisecond
+	const heartbeat, timeout = 200 * time.Millisecond, 2 * time.Second // so long that a loaded machine does not lose it before
 	l := s.locker(Heartbeat(heartbeat), HeartbeatTimeout(timeout))
 	key := lock.NewKey("loss", "silent")
 	h := take(t, l.Locker, key)
@@ -112,20 +100,13 @@ func TestSilentServerIsNoticedWithinTheHeartbeat(t *testing.T) {
 	}
 	start := time.Now()
 	s.stop(pid)
-	select {
-	case <-h.Context().Done():
-	case <-time.After(20 * time.Second):
-		t.Fatal("not noticed")
-	}
+	lost(t, h)
 	t.Logf("noticed after %v, bound %v", time.Since(start), heartbeat+timeout)
-	if took := time.Since(start); took > heartbeat+timeout+5*time.Second {
-		t.Errorf("noticed after %v, want %v and what a loaded machine adds", took, heartbeat+timeout)
-	}
 	start = time.Now()
 	if err := h.Release(context.Background()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release gave %v, want ErrLost", err)
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > patience {
 		t.Errorf("Release of a lost lock took %v", took)
 	}
 	s.resume(pid)
@@ -148,7 +129,7 @@ func TestReleaseOfSilentServerEndsWithItsTimeout(t *testing.T) {
 			if err := h.Release(context.Background()); !errors.Is(err, lock.ErrUnconfirmed) {
 				t.Errorf("Release gave %v, want ErrUnconfirmed", err)
 			}
-			if took := time.Since(start); took < timeout || took > timeout+5*time.Second {
+			if took := time.Since(start); took < timeout || took > timeout+patience {
 				t.Errorf("Release took %v, want %v", took, timeout)
 			}
 			if err := l.Close(); err != nil {
@@ -184,7 +165,7 @@ func TestReleaseAroundTheStartOfTheWatch(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.nothingLeft()
+	s.freeAtOnce()
 }
 
 func TestChecksDoNotDisturbTheWatch(t *testing.T) {
@@ -207,11 +188,7 @@ func TestChecksDoNotDisturbTheWatch(t *testing.T) {
 	}
 	all.Wait()
 	s.terminate(keys[0])
-	select {
-	case <-h.Context().Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the loss after the checks was not noticed")
-	}
+	lost(t, h)
 	if err := h.Check(context.Background()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Check gave %v, want ErrLost", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -28,7 +29,7 @@ func TestNestedAcquireOfAFullPoolFailsAtOnce(t *testing.T) {
 	if err := other.Release(context.Background()); err != nil {
 		t.Error(err)
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestAcquireOfAFullPoolWaitsForAConnection(t *testing.T) {
@@ -51,7 +52,7 @@ func TestAcquireOfAFullPoolWaitsForAConnection(t *testing.T) {
 		t.Error(err)
 	}
 	done.Wait()
-	s.nothingLeft()
+	s.free()
 }
 
 func TestLocksTakeNoConnectionOfTheCallersPool(t *testing.T) {
@@ -112,7 +113,7 @@ func TestDoLeavesAConnectionForTheWork(t *testing.T) {
 	if did == 0 {
 		t.Error("nobody did")
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestDoIsRefusedWhenItWouldTakeTheLastConnection(t *testing.T) {
@@ -127,7 +128,7 @@ func TestDoIsRefusedWhenItWouldTakeTheLastConnection(t *testing.T) {
 	if err := Do(context.Background(), openPool(t, s.url, 1), lock.NewKey("pool", "one"), func(context.Context) error { return nil }); !errors.Is(err, lock.ErrPoolExhausted) {
 		t.Errorf("Do on a pool of one gave %v, want ErrPoolExhausted", err)
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestDoNoticesTheSameKeyAndQueuesInOnePlace(t *testing.T) {
@@ -176,13 +177,13 @@ func TestDoReturnsACleanConnection(t *testing.T) {
 	if n := pool.Stat().NewConnsCount(); n != 1 {
 		t.Errorf("%d connections were made, want one that comes back each time", n)
 	}
-	s.nothingLeft()
+	s.free()
 }
 
 func TestCloseLeavesNoGoroutineAndNoSession(t *testing.T) {
 	s := newServer(t)
 	running := goleak.IgnoreCurrent()
-	l, err := New(context.Background(), parse(t, s.url), Defaults(lock.ReleaseTimeout(300*time.Millisecond)))
+	l, err := New(context.Background(), parse(t, s.url), Defaults(lock.ReleaseTimeout(time.Second)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +197,8 @@ func TestCloseLeavesNoGoroutineAndNoSession(t *testing.T) {
 	if cause := context.Cause(h.Context()); !errors.Is(cause, lock.ErrClosed) {
 		t.Errorf("the lock ended with %v, want ErrClosed", cause)
 	}
-	goleak.VerifyNone(t, running)
-	s.nothingLeft()
+	goroutines.WantGone(t, patience, running)
+	s.free()
 }
 
 func TestEveryWayToRunStatementsWorks(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -15,7 +16,7 @@ import (
 func behind(t *testing.T, mode string) *server {
 	t.Helper()
 	url := testserver.PgBouncer(t, mode)
-	verifyGoroutines(t)
+	goroutines.Verify(t)
 	config := parse(t, url)
 	config.MaxConns = 2
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // it may know no prepared statements
@@ -45,7 +46,7 @@ func TestPoolerIsRefusedBeforeAnythingIsLocked(t *testing.T) {
 					t.Errorf("Acquire gave %v, want ErrPooler that says what to do", err)
 				}
 			}
-			s.nothingLeft()
+			s.free()
 		})
 	}
 }
@@ -68,7 +69,7 @@ func TestPoolerInSessionModeWorksWhenAllowed(t *testing.T) {
 			t.Errorf("release: %v", err)
 		}
 	}
-	s.nothingLeft()
+	s.freeAtOnce()
 }
 
 func TestLossBehindAPoolerInSessionMode(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLossBehindAPoolerInSessionMode(t *testing.T) {
 	key := lock.NewKey("pooler", "lost")
 	h := take(t, l.Locker, key)
 	s.terminate(key)
-	<-h.Context().Done()
+	lost(t, h)
 	if err := h.Release(context.Background()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release gave %v, want ErrLost", err)
 	}

@@ -2,16 +2,16 @@ package pgxlock
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.uber.org/goleak"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -25,15 +25,8 @@ type server struct {
 func newServer(tb testing.TB) *server {
 	tb.Helper()
 	url := testserver.Postgres(tb)
-	verifyGoroutines(tb)
+	goroutines.Verify(tb)
 	return &server{tb: tb, url: url, admin: openPool(tb, url, 4)}
-}
-
-// verifyGoroutines looks for goroutines that were not there before, when everything that is opened after it
-// is closed.
-func verifyGoroutines(tb testing.TB) {
-	running := goleak.IgnoreCurrent()
-	tb.Cleanup(func() { goleak.VerifyNone(tb, running) })
 }
 
 func openPool(tb testing.TB, url string, size int32) *pgxpool.Pool {
@@ -142,31 +135,59 @@ func (s *server) terminate(key lock.Key) {
 	s.exec(`SELECT pg_terminate_backend($1)`, s.holder(key))
 }
 
-// nothingLeft fails the test when there is an advisory lock or a waiter in the database.
-func (s *server) nothingLeft() {
+// free waits until the database has neither an advisory lock nor a waiter: a session that ends says so to its
+// client first, and lets go of its locks a moment after.
+func (s *server) free() {
+	s.tb.Helper()
+	eventually(s.tb, "neither lock nor waiter is left", func() bool { return s.grants()+s.waiters() == 0 })
+}
+
+// freeAtOnce is for what the server has confirmed: then there is no moment after.
+func (s *server) freeAtOnce() {
 	s.tb.Helper()
 	if g, w := s.grants(), s.waiters(); g != 0 || w != 0 {
-		s.tb.Errorf("%d grants and %d waiters are left at the server", g, w)
+		s.tb.Errorf("%d grants and %d waiters are left at the server, which said otherwise", g, w)
 	}
 }
+
+// patience bounds what must happen, on a machine however loaded, and is less than the 15 s for which pgx waits
+// for a network that is silent.
+const patience = 10 * time.Second
 
 // eventually waits until true.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatalf("not in 10 s: %s", what)
+			tb.Fatalf("not in %v: %s", patience, what)
 		}
 	}
 }
 
-// best gives the smallest of several measurements, which load does not make larger.
-func best(tries int, measure func() time.Duration) time.Duration {
-	var all []time.Duration
-	for range tries {
-		all = append(all, measure())
+// lost waits for the end of the lock, and wants that it is known for a loss.
+func lost(tb testing.TB, h *lock.Handle) {
+	tb.Helper()
+	select {
+	case <-h.Context().Done():
+	case <-time.After(patience):
+		tb.Fatalf("the loss is not noticed in %v", patience)
 	}
-	return slices.Min(all)
+	if cause := context.Cause(h.Context()); !errors.Is(cause, lock.ErrLost) {
+		tb.Errorf("cause is %v, want ErrLost", cause)
+	}
+}
+
+// endedByServer gives the error of a wait that the server ended. On a loaded machine the client may give up
+// before it has heard of that, half a second late: then it is tried again.
+func endedByServer(tb testing.TB, wait func() error) (err error) {
+	tb.Helper()
+	for range 20 {
+		if err = wait(); code(err) != "" || !errors.Is(err, lock.ErrTimeout) {
+			return err
+		}
+		tb.Logf("the client gave up first: %v", err)
+	}
+	return err
 }
 
 func take(tb testing.TB, l *lock.Locker, key lock.Key, opts ...lock.Option) *lock.Handle {

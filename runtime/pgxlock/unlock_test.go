@@ -61,7 +61,7 @@ func TestUnlockReleasesAlsoWhenTheContextHasEnded(t *testing.T) {
 				if err := release(ctx); err != nil {
 					t.Error(err)
 				}
-				s.nothingLeft()
+				s.freeAtOnce()
 				if holder.IsClosed() {
 					t.Error("the connection is closed")
 				}
