@@ -33,7 +33,7 @@ var closing = []behaviour{
 		s.wantFreeNow(c, theirs)
 	}},
 	{"Close releases what its holder does not", func(s *suite) {
-		a, b, k := s.locker(lock.ReleaseTimeout(100*time.Millisecond)), s.locker(), s.key()
+		a, b, k := s.locker(lock.ReleaseTimeout(time.Second)), s.locker(), s.key()
 		h := s.acquire(a, k)
 		s.want(a.Close())
 		s.wantEnd(h.Context(), lock.ErrLost)

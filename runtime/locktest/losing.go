@@ -10,15 +10,13 @@ import (
 var losing = []behaviour{
 	{"a lock that the server ends ends the handle's context with ErrLost", func(s *suite) {
 		a, b := s.locker(), s.locker()
-		const tries = 3
-		for n := range tries {
+		s.soon("to hear of the loss", s.b.Lost, func() time.Duration {
 			k := s.key()
 			h := s.acquire(a, k)
 			start := time.Now()
 			s.b.Break(s, k)
 			s.wantEnd(h.Context(), lock.ErrLost)
 			took := time.Since(start)
-			s.Logf("heard of the loss after %v", took)
 			s.want(h.Guard(), lock.ErrLost)
 			s.want(h.Check(s.ctx()), lock.ErrLost)
 
@@ -30,13 +28,8 @@ var losing = []behaviour{
 			s.wantBusy(a, k)
 			s.release(next)
 			s.wantTakes(a, k)
-			if took <= s.b.Lost {
-				return
-			}
-			if n == tries-1 {
-				s.Errorf("the loss is heard of after more than %v, each of %d times", s.b.Lost, tries)
-			}
-		}
+			return took
+		})
 	}},
 	{"Do gives ErrLost when the lock was lost under its function", func(s *suite) {
 		a, k := s.locker(), s.key()

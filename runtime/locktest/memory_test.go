@@ -63,13 +63,12 @@ func (m *memory) backend() Backend {
 			}
 			return l
 		},
-		Grants:   m.grants,
-		Break:    m.end,
-		Waiters:  m.waiting,
-		Lost:     50 * time.Millisecond,
-		TTL:      100 * time.Millisecond,
-		Patience: 5 * time.Second,
-		Shared:   true, Fencing: true, Claims: true,
+		Grants:  m.grants,
+		Break:   m.end,
+		Waiters: m.waiting,
+		Lost:    50 * time.Millisecond,
+		TTL:     100 * time.Millisecond,
+		Shared:  true, Fencing: true, Claims: true,
 	}
 }
 
@@ -105,7 +104,7 @@ func (m *memory) end(_ testing.TB, k lock.Key) {
 				case losesSilently:
 					return
 				case checksNothing: // or the check would not be what hears of it
-					time.Sleep(200 * time.Millisecond)
+					<-h.checked
 				}
 				h.lost(errors.New("ended by an administrator"))
 			}()
@@ -128,7 +127,7 @@ func (m *memory) grant(r lock.Request) *memoryHold {
 			return nil
 		}
 	}
-	h := &memoryHold{server: m, keys: r.Keys, shared: r.Shared || m.defect == sharesAlways, lost: r.Lost}
+	h := &memoryHold{server: m, keys: r.Keys, shared: r.Shared || m.defect == sharesAlways, lost: r.Lost, checked: make(chan struct{})}
 	for _, k := range r.Keys {
 		if m.defect != repeatsTokens || m.tokens[k] == 0 {
 			m.tokens[k]++
@@ -213,7 +212,7 @@ func (m *memory) failed(r lock.Request, cause error) error {
 	if m.defect == keepsCanceled {
 		r.Lost = func(error) {}
 		go func() {
-			for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				m.mu.Lock()
 				hold := m.grant(r)
 				m.mu.Unlock()
@@ -245,6 +244,9 @@ type memoryHold struct {
 	shared bool
 	tokens []int64
 	lost   func(error)
+
+	checked chan struct{} // closed by the first check
+	once    sync.Once
 }
 
 func (h *memoryHold) Tokens() []int64     { return h.tokens }
@@ -253,6 +255,7 @@ func (h *memoryHold) Deadline() time.Time { return time.Time{} }
 func (h *memoryHold) Check(context.Context) error {
 	h.server.mu.Lock()
 	defer h.server.mu.Unlock()
+	defer h.once.Do(func() { close(h.checked) })
 	if _, held := h.server.holds[h]; !held && h.server.defect != checksNothing {
 		return fmt.Errorf("memory: %w", lock.ErrLost)
 	}
@@ -269,7 +272,7 @@ func (h *memoryHold) Release(context.Context) error {
 	case keepsReleased:
 	case releasesLate:
 		go func() {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond) // no machine is so busy each time
 			h.server.mu.Lock()
 			defer h.server.mu.Unlock()
 			h.server.drop(h)

@@ -42,10 +42,13 @@ func verified(db *sql.DB, test func()) []string {
 	return f.failures
 }
 
-// impatient is for tests in which nothing is let go.
-func impatient(t *testing.T) {
+// impatient is for tests in which nothing is let go, and forbearing for those in which everything is.
+func impatient(t *testing.T)  { wait(t, 100*time.Millisecond) }
+func forbearing(t *testing.T) { wait(t, 20*time.Second) }
+
+func wait(t *testing.T, d time.Duration) {
 	was := lettingGo
-	lettingGo = 100 * time.Millisecond
+	lettingGo = d
 	t.Cleanup(func() { lettingGo = was })
 }
 
@@ -141,6 +144,7 @@ func TestVerifyNoLeaksPasses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			forbearing(t)
 			url := testserver.Postgres(t)
 			db := database(t, url)
 			if failures := verified(db, func() { test(t, url, db) }); len(failures) != 0 {

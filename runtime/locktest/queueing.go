@@ -12,7 +12,7 @@ import (
 var queueing = []behaviour{
 	{"those who wait in one process are served in the order in which they came", func(s *suite) {
 		a, k := s.locker(), s.key()
-		const waiters, tries = 8, 3
+		const waiters, tries = 8, 4
 		want := make([]int, waiters)
 		for i := range want {
 			want[i] = i

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 )
 
@@ -41,7 +43,7 @@ type behaviour struct {
 func (one behaviour) run(t *testing.T, b Backend) {
 	running := append([]goleak.Option{goleak.IgnoreCurrent()}, b.Goroutines...)
 	// Registered first, so that it runs when every Locker and every pool is closed.
-	t.Cleanup(func() { goleak.VerifyNone(t, running...) })
+	t.Cleanup(func() { goroutines.WantGone(t, b.Patience, running...) })
 	s := &suite{T: t, b: b}
 	one.test(s)
 	// Before the pools are closed: that would free what is left on an idle connection.
@@ -72,11 +74,14 @@ func (s *suite) locker(opts ...lock.Option) *lock.Locker {
 	return l
 }
 
-var process = strconv.FormatUint(rand.Uint64(), 36)
+var (
+	process = strconv.FormatUint(rand.Uint64(), 36)
+	made    atomic.Int64
+)
 
-// key is one that no other test has, in this process or another.
+// key is one that no other test has, in this process or another, also when a test is run again: a claim lasts.
 func (s *suite) key() lock.Key {
-	k := lock.NewKey("locktest", process, s.Name(), strconv.Itoa(len(s.keys)))
+	k := lock.NewKey("locktest", process, s.Name(), strconv.FormatInt(made.Add(1), 10))
 	s.keys = append(s.keys, k)
 	return k
 }
@@ -200,6 +205,22 @@ func (s *suite) eventually(done func() bool) bool {
 		}
 	}
 	return true
+}
+
+// soon wants that what is done takes no longer than a bound, at least once before the suite loses patience: a
+// loaded machine delays it, but not each time.
+func (s *suite) soon(what string, bound time.Duration, do func() time.Duration) {
+	s.Helper()
+	var last time.Duration
+	tries := 0
+	done := s.eventually(func() bool {
+		tries, last = tries+1, do()
+		return last <= bound || s.Failed()
+	})
+	s.Logf("%s: %v, at try %d", what, last, tries)
+	if !done {
+		s.Errorf("%s takes more than %v, each of %d times", what, bound, tries)
+	}
 }
 
 // receive waits for a value from what runs beside the test.
