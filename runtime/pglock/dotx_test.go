@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
 )
@@ -188,14 +189,17 @@ func TestDoTxWaitIsBoundedByTheServer(t *testing.T) {
 		db, other, key := open(0), open(0), keyOf(t)
 		holder := session(t, other)
 		exec(t, holder, lockOf("pg_advisory_lock", key.Int64()))
-		start := time.Now()
-		err := pglock.DoTx(patient(t), db, key, func(context.Context, *sql.Tx) error { t.Error("fn runs"); return nil }, lock.Wait(50*time.Millisecond))
+		err := endedByServer(t, func() error {
+			start := time.Now()
+			err := pglock.DoTx(patient(t), db, key, func(context.Context, *sql.Tx) error { t.Error("fn runs"); return nil }, lock.Wait(50*time.Millisecond))
+			if d := time.Since(start); d < 45*time.Millisecond {
+				t.Errorf("waited %v only", d)
+			}
+			return err
+		})
 		var server interface{ SQLState() string }
 		if !errors.Is(err, lock.ErrTimeout) || !errors.As(err, &server) || server.SQLState() != "55P03" {
 			t.Errorf("error %v, want ErrTimeout by the server's 55P03", err)
-		}
-		if d := time.Since(start); d < 45*time.Millisecond {
-			t.Errorf("waited %v only", d)
 		}
 		if open := db.Stats().OpenConnections; open != 1 {
 			t.Errorf("%d connections are open, want that the one is kept", open)
@@ -215,7 +219,7 @@ func TestDoTxLeavesTheCallersLockTimeoutAlone(t *testing.T) {
 		}
 		db, key := open(1), keyOf(t)
 		exec(t, db, `SET lock_timeout = '7s'`)
-		for _, how := range [][]lock.Option{nil, {lock.Wait(30 * time.Millisecond)}, {lock.Try()}} {
+		for _, how := range [][]lock.Option{nil, {lock.Wait(patience)}, {lock.Try()}} {
 			err := pglock.DoTx(patient(t), db, key, func(_ context.Context, tx *sql.Tx) error {
 				if s := setting(tx); s != "7s" {
 					t.Errorf("under the lock %s, want 7s", s)
@@ -269,9 +273,7 @@ func TestDoTxCancelledWhileItWaitsLeavesNothing(t *testing.T) {
 		}
 		exec(t, holder, lockOf("pg_advisory_unlock", key.Int64()))
 		wantNothing(t, other)
-		if n := db.Stats().InUse; n != 0 {
-			t.Errorf("%d connections are in use", n)
-		}
+		eventually(t, "no connection is in use", func() bool { return db.Stats().InUse == 0 })
 	})
 }
 
@@ -450,7 +452,7 @@ func TestDoTxOnASilentNetworkEndsInTime(t *testing.T) {
 		for name, result := range map[string]error{"commit": nil, "rollback": failed} {
 			t.Run(driver+" "+name, func(t *testing.T) {
 				url := databases[driver]()
-				verifyGoroutines(t)
+				goroutines.Verify(t)
 				proxy, watch, db := proxied(t, driver, url)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
 )
 
@@ -14,7 +15,7 @@ func TestPoolOfDoIsForgottenWithTheProgramsLastUse(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver, func(t *testing.T) {
 			url := databases[driver]()
-			verifyGoroutines(t)
+			goroutines.Verify(t)
 			pool := usedPool(t, driver, url)
 			eventually(t, "the pool is not referred to", func() bool { runtime.GC(); return pool.Value() == nil })
 		})

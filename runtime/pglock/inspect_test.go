@@ -153,7 +153,7 @@ func TestLeakSuspectsAreIdleForLongerThanTheThreshold(t *testing.T) {
 }
 
 func TestLeakSuspectsAreNotLocksWithAHeartbeat(t *testing.T) {
-	const threshold, tries = 500 * time.Millisecond, 10 // tries, since load may hold up a heartbeat
+	const threshold, tries = 500 * time.Millisecond, 40 // tries, since load may hold up a heartbeat
 	each(t, func(t *testing.T, open func(int) *sql.DB) {
 		db, key := open(0), keyOf(t)
 		h := take(t, newLocker(t, open(0), pglock.Heartbeat(20*time.Millisecond)), key)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/locktest"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
@@ -140,13 +142,17 @@ func TestNestedLockOnAFullPoolIsRefusedAndDoesNotHang(t *testing.T) {
 	})
 }
 
-func TestTerminatedSessionIsNoticedWithin100Milliseconds(t *testing.T) {
-	const tries = 6
+// The heartbeat comes after an hour: what is noticed is, with lib/pq, the next poll, and with pgx, whose poll
+// would come after an hour too, what the server says as it ends the session.
+func TestTerminatedSessionIsNoticedAtOnceOrByTheNextPoll(t *testing.T) {
 	each(t, func(t *testing.T, open func(int) *sql.DB) {
 		watch := open(0)
-		l := newLocker(t, open(0))
-		best := patience
-		for range tries {
+		opts := []pglock.Option{pglock.Heartbeat(time.Hour)}
+		if strings.HasSuffix(t.Name(), "/pgx") {
+			opts = append(opts, pglock.PollInterval(time.Hour))
+		}
+		l := newLocker(t, open(0), opts...)
+		for range 6 {
 			h := take(t, l, keyOf(t))
 			time.Sleep(60 * time.Millisecond) // idle, and watched
 			start := time.Now()
@@ -156,17 +162,13 @@ func TestTerminatedSessionIsNoticedWithin100Milliseconds(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("the holder does not hear of it")
 			}
-			best = min(best, time.Since(start))
+			t.Logf("noticed in %v", time.Since(start))
 			if cause := context.Cause(h.Context()); !errors.Is(cause, lock.ErrLost) {
 				t.Errorf("cause %v, want ErrLost", cause)
 			}
 			if err := h.Release(patient(t)); !errors.Is(err, lock.ErrLost) {
 				t.Errorf("release: %v, want ErrLost", err)
 			}
-		}
-		t.Logf("noticed in %v, the best of %d", best, tries)
-		if best > 100*time.Millisecond {
-			t.Errorf("noticed in %v at best", best)
 		}
 		wantNothing(t, watch)
 	})
@@ -176,7 +178,7 @@ func TestSilentNetworkIsNoticedAndReleaseDoesNotWaitForIt(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver, func(t *testing.T) {
 			url := databases[driver]()
-			verifyGoroutines(t)
+			goroutines.Verify(t)
 			proxy, watch, db := proxied(t, driver, url)
 			l := newLocker(t, db, pglock.Heartbeat(100*time.Millisecond), pglock.HeartbeatTimeout(200*time.Millisecond))
 			h := take(t, l, keyOf(t))
@@ -249,11 +251,10 @@ func TestCancelAtAnyMomentLeavesNothing(t *testing.T) {
 			<-ended
 			holder.Close()
 			wantNothing(t, watch)
+			// One that is still being opened for who has gone has its place in the pool.
+			eventually(t, "no connection is in use", func() bool { return db.Stats().InUse == 0 })
 		}
 		t.Logf("%d granted, %d cancelled; an acquire took %v", got, cancelled, took)
-		if n := db.Stats().InUse; n != 0 {
-			t.Errorf("%d connections are in use", n)
-		}
 	})
 }
 

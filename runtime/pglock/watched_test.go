@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/pglock"
 )
@@ -42,7 +43,7 @@ func (c *watchedConn) Raw() driver.Conn { return c.below }
 
 func TestPgxIsFoundBelowADriverThatWatches(t *testing.T) {
 	url := testserver.Postgres(t)
-	verifyGoroutines(t)
+	goroutines.Verify(t)
 	config, err := stdlib.GetDefaultDriver().(driver.DriverContext).OpenConnector(url)
 	if err != nil {
 		t.Fatal(err)
