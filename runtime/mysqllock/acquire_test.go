@@ -146,9 +146,7 @@ func TestBoundedWaitsTakeTheirTime(t *testing.T) {
 			t.Errorf("Wait(%v) took %v", wait, took)
 		}
 	}
-	if n := s.waiters(k.Name64()); n != 0 {
-		t.Errorf("%d waiters left", n)
-	}
+	s.waiting(k.Name64(), 0)
 }
 
 func TestWaitGoesOnOverSteps(t *testing.T) {
@@ -215,6 +213,9 @@ func TestBusyKeyFreesThoseBeforeItAndKeepsTheConnection(t *testing.T) {
 	keys := twoKeys(t)
 	s.take(keys[1].Name64())
 	db := s.pool(t, nil)
+	if err := db.PingContext(patient(t)); err != nil { // opens the connection
+		t.Fatal(err)
+	}
 	l := s.locker(db)
 	for wait, want := range map[time.Duration]error{0: lock.ErrNotAcquired, 20 * time.Millisecond: lock.ErrTimeout} {
 		if _, err := l.AcquireAll(patient(t), keys, lock.Wait(wait)); !errors.Is(err, want) {

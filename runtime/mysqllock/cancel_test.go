@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,11 +79,14 @@ func TestNetworkThatFallsSilentAtAnyStepOfAnAcquireLeavesNothing(t *testing.T) {
 	silentSteps(t, []bool{true}, 50*time.Millisecond)
 }
 
-// silentSteps has the network fall silent at each step of an acquire that may last for some time.
+// silentSteps has the network fall silent at each step of an acquire that may last for some time: longer on a
+// machine that does not get to the step.
 func silentSteps(t *testing.T, connections []bool, within time.Duration) {
 	s := newServer(t)
 	s.exec(mysqllock.Schema)
-	atEachStepOfAnAcquire(t, s, connections, (*tapped).silence, func(l *mysqllock.Locker, keys []lock.Key) {
+	var silent atomic.Bool
+	fall := func(c *tapped) { silent.Store(true); c.silence() }
+	acquire := func(l *mysqllock.Locker, keys []lock.Key, within time.Duration) (ok bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
 		h, err := l.AcquireAll(ctx, keys)
@@ -94,6 +98,13 @@ func silentSteps(t *testing.T, connections []bool, within time.Duration) {
 			}
 		case !errors.Is(err, lock.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded):
 			t.Errorf("acquire: %v, want ErrTimeout and DeadlineExceeded", err)
+		}
+		return err == nil
+	}
+	atEachStepOfAnAcquire(t, s, connections, fall, func(l *mysqllock.Locker, keys []lock.Key) {
+		silent.Store(false)
+		for within := within; !acquire(l, keys, within) && !silent.Load() && within < time.Minute; within *= 2 {
+			t.Logf("not silent within %v", within)
 		}
 	})
 }
@@ -176,14 +187,17 @@ func atEachStepOfAnAcquire(t *testing.T, s *server, connections []bool, act func
 	}
 }
 
+// killsSent is how many KILLs the server got, whoever sent them.
+const killsSent = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'COM_KILL'"
+
 func TestCancelledWaitLeavesNothing(t *testing.T) {
 	s := newServer(t)
 	k := key(t)
 	holder := s.take(k.Name64())
 	db := s.pool(t, nil)
 	l := s.locker(db)
-	best := time.Hour
-	for range 5 {
+	kills := s.number(killsSent)
+	for try := 0; try < 5 || s.number(killsSent) == kills && try < 20; try++ {
 		ctx, cancel := context.WithCancelCause(patient(t))
 		done := make(chan error)
 		go func() {
@@ -197,14 +211,14 @@ func TestCancelledWaitLeavesNothing(t *testing.T) {
 			t.Errorf("cancelled: %v, want the context's cause", err)
 		}
 		s.waiting(k.Name64(), 0)
-		best = min(best, time.Since(start))
+		t.Logf("no waiter is left after %v", time.Since(start))
 		if n := db.Stats().InUse; n > 1 { // the KILL may be under way
 			t.Errorf("%d connections in use", n)
 		}
 	}
-	t.Logf("no waiter is left after %v", best)
-	if best > 500*time.Millisecond {
-		t.Errorf("a waiter is left for %v, as if nobody had killed it", best)
+	// On a loaded machine the server may have noticed by itself, after a second, but not each time.
+	if s.number(killsSent) == kills {
+		t.Error("nobody killed a waiter")
 	}
 	if err := mysqllock.Release(patient(t), holder, k.Name64()); err != nil {
 		t.Fatal(err)

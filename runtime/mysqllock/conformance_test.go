@@ -29,7 +29,7 @@ func TestBackendPassesTheSuite(t *testing.T) {
 		},
 		Break:   func(tb testing.TB, key lock.Key) { s.kill(s.holder(key.Name64())) },
 		Waiters: func(tb testing.TB, key lock.Key) int { return s.waiters(key.Name64()) },
-		Lost:    400 * time.Millisecond, // the heartbeat and its answer, on a loaded machine
+		Lost:    400 * time.Millisecond, // the heartbeat and its answer
 		Fencing: true,
 		Claims:  true,
 	})

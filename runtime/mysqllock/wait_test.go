@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/advisorylint/advisorylint/runtime/lock"
@@ -17,20 +18,18 @@ func TestWaitsAreCutIntoWholeSecondsAndSmallFractions(t *testing.T) {
 		{wait: time.Hour, step: 20 * time.Second, left: time.Hour, want: 20 * time.Second},
 		{wait: time.Hour, step: 20 * time.Second, left: 1900 * time.Millisecond, want: time.Second},
 		{wait: time.Hour, step: 20 * time.Second, left: 800 * time.Millisecond, want: 490 * time.Millisecond},
+		{wait: time.Hour, step: 20 * time.Second, left: 300*time.Millisecond - time.Microsecond, want: 299 * time.Millisecond},
 		{wait: time.Hour, step: 20 * time.Second, left: -time.Second, want: 0},
 	} {
-		// What is left ends half a millisecond later than said, so that the time of this call does not matter.
-		p := patience{wait: c.wait, step: c.step, since: time.Now().Add(c.left + 50*time.Millisecond - c.wait)}
-		if c.wait <= 0 {
-			p.since = time.Now()
-		}
-		if got := p.next(); got != c.want {
-			t.Errorf("%v of %v left: the next waits %v, want %v", c.left, c.wait, got, c.want)
-		}
-	}
-	p := patience{wait: time.Hour, step: DefaultWaitStep, since: time.Now().Add(300*time.Millisecond - time.Hour)}
-	if got := p.next(); got > 300*time.Millisecond || got%time.Millisecond != 0 {
-		t.Errorf("300 ms left: the next waits %v", got)
+		synctest.Test(t, func(t *testing.T) {
+			p := patience{wait: c.wait, step: c.step, since: time.Now().Add(c.left - c.wait)}
+			if c.wait <= 0 {
+				p.since = time.Now()
+			}
+			if got := p.next(); got != c.want {
+				t.Errorf("%v of %v left: the next waits %v, want %v", c.left, c.wait, got, c.want)
+			}
+		})
 	}
 }
 
@@ -46,25 +45,27 @@ func TestSecondsAreWrittenForBothServers(t *testing.T) {
 
 // A server that rounds fractions to seconds, as MySQL does, answers a fraction below a half at once.
 func TestServerThatRoundsFractionsIsPolledForTheRightTime(t *testing.T) {
-	const wait = 200 * time.Millisecond
-	p := patience{wait: wait, step: DefaultWaitStep, since: time.Now()}
-	asked := 0
-	var err error
-	for err == nil {
-		asked++
-		err = p.after(context.Background(), p.next(), 0)
-	}
-	took := time.Since(p.since)
-	t.Logf("asked %d times in %v", asked, took)
-	if !errors.Is(err, lock.ErrTimeout) {
-		t.Errorf("ended with %v, want ErrTimeout", err)
-	}
-	if took < wait-time.Millisecond {
-		t.Errorf("a wait of %v took %v", wait, took)
-	}
-	if asked < 2 || asked > 45 {
-		t.Errorf("asked %d times, want one for each 5 to 25 ms", asked)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const wait = 200 * time.Millisecond
+		p := patience{wait: wait, step: DefaultWaitStep, since: time.Now()}
+		asked := 0
+		var err error
+		for err == nil {
+			asked++
+			err = p.after(t.Context(), p.next(), 0)
+		}
+		took := time.Since(p.since)
+		t.Logf("asked %d times in %v", asked, took)
+		if !errors.Is(err, lock.ErrTimeout) {
+			t.Errorf("ended with %v, want ErrTimeout", err)
+		}
+		if took < wait-time.Millisecond || took > wait {
+			t.Errorf("a wait of %v took %v", wait, took)
+		}
+		if asked < 8 || asked > 41 {
+			t.Errorf("asked %d times, want one for each 5 to 25 ms", asked)
+		}
+	})
 }
 
 func TestPauseEndsWithTheContext(t *testing.T) {
