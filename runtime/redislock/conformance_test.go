@@ -52,8 +52,8 @@ func suite(t *testing.T, servers *redis.UniversalOptions) locktest.Backend {
 				tb.Fatalf("delete of the lock: %d, %v", n, err)
 			}
 		},
-		TTL:     time.Second,
-		Lost:    time.Second, // a renewal, every third of the TTL, hears of it
+		TTL:     2 * time.Second, // longer than a loaded machine stalls
+		Lost:    time.Second,     // a renewal, every third of the TTL, hears of it
 		Fencing: true,
 		Claims:  true,
 	}

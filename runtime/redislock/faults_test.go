@@ -26,10 +26,15 @@ type faulty struct {
 // proxy's next chunk is the next reply.
 func throughProxy(t *testing.T, opts ...redislock.Option) faulty {
 	t.Helper()
+	return throughProxyWith(t, redis.UniversalOptions{ReadTimeout: 5 * time.Second}, opts...)
+}
+
+func throughProxyWith(t *testing.T, options redis.UniversalOptions, opts ...redislock.Option) faulty {
+	t.Helper()
 	address := testserver.Redis(t)
 	proxy := faultproxy.New(t, address)
-	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 5 * time.Second})
-	f := faulty{locker(t, client, opts...), proxy, single(t, address)}
+	options.Addrs = []string{proxy.Addr()}
+	f := faulty{locker(t, connect(t, &options), opts...), proxy, single(t, address)}
 	if _, err := f.RunOnce(within(t, soon), lock.NewKey("warm"), time.Millisecond, func(ctx context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -110,18 +115,17 @@ func deadline(ctx context.Context) time.Time {
 	return d
 }
 
-// quickest runs a timed part several times, so that load alone fails no test.
-func quickest(t *testing.T, bound time.Duration, run func() time.Duration) {
+// longSilence is for how long a client waits for a reply in a blackhole: longer than any context, and than anybody
+// who does not wait for it may take.
+const longSilence = time.Minute
+
+// doesNotWait wants that a call returns after its end, and long before the end of the silence.
+func doesNotWait(t *testing.T, call func() (late time.Duration)) {
 	t.Helper()
-	best := time.Duration(1 << 62)
-	for range 5 {
-		if best = min(best, run()); best < bound {
-			break
-		}
-	}
-	t.Logf("late by %v", best)
-	if best >= bound {
-		t.Errorf("late by %v at best, want less than %v", best, bound)
+	late := call()
+	t.Logf("late by %v", late)
+	if late >= longSilence/2 {
+		t.Errorf("late by %v: it waited for a reply", late)
 	}
 }
 
@@ -129,22 +133,19 @@ func quickest(t *testing.T, bound time.Duration, run func() time.Duration) {
 func TestAReleaseWithContextTimeoutsDoesNotOverrunItsTimeEither(t *testing.T) {
 	noLeaks(t)
 	const patience = 200 * time.Millisecond
-	address := testserver.Redis(t)
-	proxy := faultproxy.New(t, address)
-	f := faulty{proxy: proxy, admin: single(t, address)}
-	client := connect(t, &redis.UniversalOptions{Addrs: []string{proxy.Addr()}, ReadTimeout: 5 * time.Second, ContextTimeoutEnabled: true})
-	f.Locker = locker(t, client, longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
-	for name, before := range map[string]func(){"open": func() {}, "new": proxy.Cut} {
+	f := throughProxyWith(t, redis.UniversalOptions{ReadTimeout: longSilence, ContextTimeoutEnabled: true},
+		longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
+	for name, before := range map[string]func(){"open": func() {}, "new": f.proxy.Cut} {
 		t.Run(name+" connection", func(t *testing.T) {
 			f.releaseInABlackhole(t, lock.NewKey("release"), patience, before)
 		})
 	}
 }
 
-// releaseInABlackhole wants that a release takes no longer than its patience.
+// releaseInABlackhole wants that a release ends with its patience.
 func (f faulty) releaseInABlackhole(t *testing.T, key lock.Key, patience time.Duration, before func()) {
 	t.Helper()
-	quickest(t, bound, func() time.Duration {
+	doesNotWait(t, func() time.Duration {
 		h := acquire(t, f.Locker, key)
 		before()
 		f.proxy.Blackhole(true)
@@ -159,18 +160,14 @@ func (f faulty) releaseInABlackhole(t *testing.T, key lock.Key, patience time.Du
 	})
 }
 
-// bound is how much later than its end, on a machine that is not busy, a call may return.
-const bound = 100 * time.Millisecond
-
-// In a blackhole no reply comes for as long as the client's ReadTimeout, which is longer than any context here.
 func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
 	noLeaks(t)
 	const patience = 200 * time.Millisecond
-	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
+	f := throughProxyWith(t, redis.UniversalOptions{ReadTimeout: longSilence}, longTTL, redislock.Defaults(lock.ReleaseTimeout(patience)))
 	t.Run("acquire", func(t *testing.T) {
 		f.proxy.Blackhole(true)
 		defer f.proxy.Blackhole(false)
-		quickest(t, bound, func() time.Duration {
+		doesNotWait(t, func() time.Duration {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			if _, err := f.Acquire(ctx, lock.NewKey("acquire")); !errors.Is(err, context.DeadlineExceeded) {
@@ -182,7 +179,7 @@ func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
 	t.Run("acquire that is cancelled", func(t *testing.T) {
 		f.proxy.Blackhole(true)
 		defer f.proxy.Blackhole(false)
-		quickest(t, bound, func() time.Duration {
+		doesNotWait(t, func() time.Duration {
 			ctx, cancel := context.WithCancel(t.Context())
 			var cancelled time.Time
 			time.AfterFunc(50*time.Millisecond, func() { cancelled = time.Now(); cancel() })
@@ -195,7 +192,7 @@ func TestNothingOverrunsItsContextInABlackhole(t *testing.T) {
 	t.Run("check", func(t *testing.T) {
 		h := acquire(t, f.Locker, lock.NewKey("check"))
 		f.proxy.Blackhole(true)
-		quickest(t, bound, func() time.Duration {
+		doesNotWait(t, func() time.Duration {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			if err := h.Check(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, lock.ErrLost) {
@@ -257,7 +254,7 @@ func TestReleaseThatFailsGoesOnUntilTheServerIsReached(t *testing.T) {
 
 func lostRenewals(t *testing.T) {
 	f := throughProxy(t, ttl(6*time.Second))
-	oneOfThree(t, func() error {
+	oneOfSeveral(t, func() error {
 		h := acquire(t, f.Locker, lock.NewKey("fault"))
 		defer f.proxy.DropReplies(0)
 		for range 3 {
@@ -309,7 +306,7 @@ func theFirstKeyIsKeptWhileTheSecondIsWaitedFor(t *testing.T) {
 		a, b = b, a
 	}
 	other := locker(t, admin, longTTL)
-	oneOfThree(t, func() error {
+	oneOfSeveral(t, func() error {
 		busy := acquire(t, other, b)
 		got := make(chan error)
 		go func() {
@@ -334,20 +331,20 @@ func theFirstKeyIsKeptWhileTheSecondIsWaitedFor(t *testing.T) {
 
 func TestCloseDoesNotWaitForEverForASilentServer(t *testing.T) {
 	noLeaks(t)
-	f := throughProxy(t, longTTL, redislock.Defaults(lock.ReleaseTimeout(200*time.Millisecond)))
+	f := throughProxyWith(t, redis.UniversalOptions{ReadTimeout: longSilence}, longTTL, redislock.Defaults(lock.ReleaseTimeout(200*time.Millisecond)))
 	f.proxy.Blackhole(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	f.Acquire(ctx, lock.NewKey("close"))
-	start := time.Now()
-	err := f.Close()
-	if err == nil {
-		t.Error("closed with a call under way, and did not say so")
-	}
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("close took %v", took)
-	}
-	fmt.Fprintln(t.Output(), err)
+	doesNotWait(t, func() time.Duration {
+		start := time.Now()
+		err := f.Close()
+		if err == nil {
+			t.Error("closed with a call under way, and did not say so")
+		}
+		fmt.Fprintln(t.Output(), err)
+		return time.Since(start)
+	})
 	f.proxy.Blackhole(false)
 	f.proxy.Cut() // ends what the client waits for
 }

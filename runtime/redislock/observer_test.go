@@ -30,7 +30,7 @@ func (s slow) Observe(_ context.Context, e lock.Event) {
 // The locks are renewed in one pipeline, and the observer takes longer with all of them than the TTL.
 func slowObserver(t *testing.T) {
 	const life, locks = 4 * time.Second, 40
-	oneOfThree(t, func() (lost error) {
+	oneOfSeveral(t, func() (lost error) {
 		observer := slow{life / 20, make(chan struct{})}
 		l, _ := onServer(t, redislock.Defaults(lock.TTL(life), lock.WithObserver(observer)))
 		var all []*lock.Handle

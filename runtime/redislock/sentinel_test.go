@@ -26,7 +26,7 @@ func aFailover(t *testing.T) {
 		}
 		return at[0] + ":" + at[1]
 	}
-	const life = 15 * time.Second // longer than a failover takes on a machine with much else to do
+	const life = 30 * time.Second // longer than a failover takes on a machine with much else to do
 	l := locker(t, client, ttl(life), redislock.Fencing())
 	kept, gone := lock.NewKey("kept"), lock.NewKey("gone")
 	first := acquire(t, l, kept)

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/advisorylint/advisorylint/internal/testserver"
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/redislock"
 )
@@ -25,8 +25,7 @@ var firstServer sync.Once
 func noLeaks(t *testing.T) {
 	t.Helper()
 	firstServer.Do(func() { testserver.Redis(t) }) // starts what package testserver keeps
-	running := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+	goroutines.Verify(t)
 }
 
 // connect makes a client that is closed at the end.
@@ -83,12 +82,12 @@ func eventually(tb testing.TB, what string, done func() bool) {
 	}
 }
 
-// oneOfThree wants that a try succeeds: one whose lease has to be renewed fails on a machine that stalls for as
+// oneOfSeveral wants that a try succeeds: one whose lease has to be renewed fails on a machine that stalls for as
 // long as the lease lasts, whatever the lock does, but not each time. What went wrong is logged.
-func oneOfThree(t *testing.T, try func() error) {
+func oneOfSeveral(t *testing.T, try func() error) {
 	t.Helper()
 	var err error
-	for range 3 {
+	for range 6 {
 		if err = try(); err == nil {
 			return
 		}

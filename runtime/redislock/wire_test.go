@@ -77,8 +77,9 @@ func use(t *testing.T, l, other *redislock.Locker) {
 		})
 	}
 	both.Wait()
-	h := acquire(t, l, lock.LiteralKey("literal"), lock.TTL(500*time.Millisecond))
-	time.Sleep(400 * time.Millisecond) // renewed
+	var renewals renewalCount
+	h := acquire(t, l, lock.LiteralKey("literal"), lock.TTL(2*time.Second), lock.WithObserver(&renewals))
+	eventually(t, "a renewal", func() bool { return renewals.Load() > 0 || h.Guard() != nil })
 	h.Check(t.Context())
 	h.Release(t.Context())
 }
