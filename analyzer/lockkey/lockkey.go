@@ -4,8 +4,6 @@ package lockkey
 import (
 	"fmt"
 
-	"golang.org/x/tools/go/analysis"
-
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
@@ -29,21 +27,24 @@ Only the name that is too long is on by default; asking for the rule by name
 adds the collisions.`
 
 // Analyzer is the rule lockkey with all its faults.
-var Analyzer = rule(lockflow.Hash32 | lockflow.Narrowed | lockflow.NameTooLong)
+var Analyzer = report.Rule{
+	Name:    "lockkey",
+	Doc:     doc,
+	Holds:   fault(lockflow.Hash32 | lockflow.Narrowed | lockflow.NameTooLong),
+	Part:    refused,
+	Message: message,
+}.Analyzer()
 
 // NamesAnalyzer is the part of the rule that is on by default: names that the server refuses. It
 // goes by the same name, so a driver has one of the two.
-var NamesAnalyzer = rule(lockflow.NameTooLong)
+var NamesAnalyzer = report.Rule{Name: "lockkey", Doc: doc, Holds: refused, Message: message}.Analyzer()
 
-func rule(faults lockflow.KeyFault) *analysis.Analyzer {
-	return report.Rule{
-		Name: "lockkey",
-		Doc:  doc,
-		Holds: func(e *lockflow.Event) bool {
-			return e.Lock != nil && e.Lock.Func.Op == sqltext.Acquire && e.Fault(faults)
-		},
-		Message: message,
-	}.Analyzer()
+var refused = fault(lockflow.NameTooLong)
+
+func fault(faults lockflow.KeyFault) func(*lockflow.Event) bool {
+	return func(e *lockflow.Event) bool {
+		return e.Lock != nil && e.Lock.Func.Op == sqltext.Acquire && e.Fault(faults)
+	}
 }
 
 func message(e *lockflow.Event) string {

@@ -2,6 +2,7 @@
 package poolerlock
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
@@ -46,7 +47,7 @@ func holds(e *lockflow.Event) bool {
 	if e.Lock == nil || e.Lock.Func.Op != sqltext.Acquire || !e.Lock.Func.Session() {
 		return false
 	}
-	switch pooler {
+	switch cmp.Or(string(pooler), e.Pooler) {
 	case "transaction":
 		return e.Handle.Kind != client.Unknown
 	case "":

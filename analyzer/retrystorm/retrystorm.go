@@ -4,8 +4,6 @@ package retrystorm
 import (
 	"fmt"
 
-	"golang.org/x/tools/go/analysis"
-
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
 	"github.com/advisorylint/advisorylint/analyzer/internal/report"
 )
@@ -38,19 +36,22 @@ Only the loop without a wait is on by default; asking for the rule by name
 adds the fixed wait.`
 
 // Analyzer is the rule retrystorm with both its faults.
-var Analyzer = rule(lockflow.Spins | lockflow.InStep)
+var Analyzer = report.Rule{
+	Name:    "retrystorm",
+	Doc:     doc,
+	Holds:   loop(lockflow.Spins | lockflow.InStep),
+	Part:    spins,
+	Message: message,
+}.Analyzer()
 
 // SpinsAnalyzer is the part of the rule that is on by default: loops without any wait. It goes by
 // the same name, so a driver has one of the two.
-var SpinsAnalyzer = rule(lockflow.Spins)
+var SpinsAnalyzer = report.Rule{Name: "retrystorm", Doc: doc, Holds: spins, Message: message}.Analyzer()
 
-func rule(faults lockflow.Verdict) *analysis.Analyzer {
-	return report.Rule{
-		Name:    "retrystorm",
-		Doc:     doc,
-		Holds:   func(e *lockflow.Event) bool { return e.Lease != nil && e.Has(faults) },
-		Message: message,
-	}.Analyzer()
+var spins = loop(lockflow.Spins)
+
+func loop(faults lockflow.Verdict) func(*lockflow.Event) bool {
+	return func(e *lockflow.Event) bool { return e.Lease != nil && e.Has(faults) }
 }
 
 func message(e *lockflow.Event) string {

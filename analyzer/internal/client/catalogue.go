@@ -66,8 +66,10 @@ func (ix *index) add(lib *library) {
 
 // TypeOf gives the row of a type by the name that TypeName gives.
 func TypeOf(name string) (Type, bool) {
-	t, ok := catalogue().types[name]
-	return t, ok
+	if t, ok := catalogue().types[name]; ok {
+		return t, true
+	}
+	return declaredType(name)
 }
 
 // MethodOf gives the row of a method by a TypeName of the type that declares it, or of one that
@@ -107,6 +109,9 @@ func All() (types []Type, methods []*Method) {
 // Of gives the row of a function or method, nil when there is none or when f is from a version of
 // its library whose parameters the row does not fit.
 func Of(f *types.Func) *Method {
+	if m := Declared(f); m != nil {
+		return m
+	}
 	sig := f.Signature()
 	var m *Method
 	if recv := sig.Recv(); recv != nil {

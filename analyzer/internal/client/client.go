@@ -146,7 +146,9 @@ type Method struct {
 	Fn    int
 	FnArg int
 
-	To     Kind   // Derive, Callback: kind of the new handle. Unknown: that of the handle it is made from
+	// To is the kind of the new handle of a Derive or Callback; Unknown: that of the handle it is made
+	// from. Of a Send it is the kind of what it sends on, when only the user's word says so.
+	To     Kind
 	Ending Ending // End; for Callback what happens when the function returns
 	Answer Answer
 	Read   Reading

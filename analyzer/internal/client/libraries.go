@@ -77,7 +77,7 @@ func Library(pkgPath string) bool {
 // Imports reports whether the direct import of a package makes the importing one worth looking at.
 func Imports(pkgPath string) bool {
 	interesting, _ := prefix(pkgPath)
-	return interesting
+	return interesting || declaredPackage(pkgPath)
 }
 
 // prefix finds the longest entry of prefixes that pkgPath is or is below.

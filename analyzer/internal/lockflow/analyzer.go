@@ -23,6 +23,7 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
 	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // Analyzer computes a package's lock events. It reports nothing itself.
@@ -72,7 +73,11 @@ func (*VarFact) AFact() {}
 func (f *VarFact) String() string { return "lockflow(" + f.Value.Key() + ")" }
 
 func run(pass *analysis.Pass) (any, error) {
-	res := &Result{}
+	inForce, err := settings.Of(pass)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{InForce: inForce}
 	known := func(obj types.Object) bool {
 		if fn, ok := obj.(*types.Func); ok {
 			f := new(FuncFact)
@@ -88,7 +93,7 @@ func run(pass *analysis.Pass) (any, error) {
 	if debugging {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Pkg.Path(), reason)
 	}
-	guard(pass, "package", func() { res.Events = events(pass) })
+	guard(pass, "package", func() { res.Events = events(pass, inForce) })
 	if debugging {
 		for _, e := range res.Events {
 			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Fset.Position(e.Pos), e.describe())
@@ -98,7 +103,7 @@ func run(pass *analysis.Pass) (any, error) {
 }
 
 // events follows the package's functions and judges what they do.
-func events(pass *analysis.Pass) []*Event {
+func events(pass *analysis.Pass, inForce *settings.InForce) []*Event {
 	w := newWorld(pass)
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
@@ -125,7 +130,7 @@ func events(pass *analysis.Pass) []*Event {
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	w.judgeLiterals(found)
-	b := newBuilder(pass, w)
+	b := newBuilder(pass, w, inForce)
 	b.add(found)
 	guard(pass, "facts", func() { w.export() })
 	return b.events()

@@ -13,6 +13,7 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // builder turns findings, which know terms and effects, into events, which know syntax.
@@ -21,10 +22,15 @@ type builder struct {
 	w    *world
 	list []*Event
 	of   map[*lockstate.Finding]*Event
+	told string // Event.Pooler
 }
 
-func newBuilder(pass *analysis.Pass, w *world) *builder {
-	return &builder{pass: pass, w: w, of: map[*lockstate.Finding]*Event{}}
+func newBuilder(pass *analysis.Pass, w *world, inForce *settings.InForce) *builder {
+	b := &builder{pass: pass, w: w, of: map[*lockstate.Finding]*Event{}}
+	if inForce != nil {
+		b.told = inForce.Pooler
+	}
+	return b
 }
 
 func (b *builder) add(found []*lockstate.Finding) {
@@ -56,7 +62,7 @@ func (b *builder) events() []*Event {
 func (b *builder) event(f *lockstate.Finding) *Event {
 	step := f.Effect.Steps[0]
 	e := &Event{Script: f.Script, Stmt: f.Stmt, Lock: f.Call, Setting: f.Setting, Use: f.Use, Key: f.Key.Show,
-		verdicts: Verdict(f.Verdicts), faults: KeyFault(f.Faults()), Getpid: f.Getpid}
+		verdicts: Verdict(f.Verdicts), faults: KeyFault(f.Faults()), Getpid: f.Getpid, Pooler: b.told}
 	if f.Lease != nil {
 		e.Lease = &Lease{Op: LeaseOp(f.Lease.Op), System: f.Lease.System, Command: f.Lease.Command, Library: f.Lease.Library}
 	}
@@ -115,7 +121,7 @@ func inner(e *Event, eff *summary.Effect, name string) *Event {
 	if eff == nil {
 		return nil
 	}
-	in := &Event{Inner: inner(e, eff.Inner, name)}
+	in := &Event{Inner: inner(e, eff.Inner, name), Pooler: e.Pooler}
 	for _, j := range eff.Judged {
 		if j.Name != name {
 			continue

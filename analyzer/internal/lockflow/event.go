@@ -7,6 +7,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/sqltext"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // Event is one lock call, setting or reading of pg_locks that a function sends to a server, by
@@ -45,6 +46,8 @@ type Event struct {
 	// Other is the acquire that a mismatched or early release belongs to, the release for Other
 	// ways round; nil when there is none.
 	Other *Event
+	// Pooler is what the user says connections go through: transaction, session or none; "" when unsaid.
+	Pooler string
 	// Getpid: the statement compares pg_locks.pid with an argument that is os.Getpid().
 	Getpid bool
 
@@ -188,7 +191,8 @@ type SendSyntax struct {
 
 // Result is what lockflow knows of a package: its events, in order of position.
 type Result struct {
-	Events []*Event
+	Events  []*Event
+	InForce *settings.InForce // what the user chose for the package
 }
 
 // First calls report for each event of which holds is true here and was not yet true in the helper

@@ -3,10 +3,13 @@
 package report
 
 import (
+	"reflect"
+
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockflow"
-	"github.com/advisorylint/advisorylint/analyzer/internal/suppress"
+	"github.com/advisorylint/advisorylint/internal/settings"
+	"github.com/advisorylint/advisorylint/internal/suppress"
 )
 
 const rulePages = "https://github.com/advisorylint/advisorylint/blob/main/docs/rules/"
@@ -21,7 +24,9 @@ type Rule struct {
 
 	// Holds must not depend on where in the call chain the event stands: lockflow asks it of a
 	// helper's event and of its caller's to find where the mistake is complete.
-	Holds   func(*lockflow.Event) bool
+	Holds func(*lockflow.Event) bool
+	// Part is Holds for what the default set has of a rule that is on in part; nil for the others.
+	Part    func(*lockflow.Event) bool
 	Message func(*lockflow.Event) string
 	// Fix gives the edits that take the mistake away; nil, or an empty result, when there are none.
 	Fix func(*analysis.Pass, *lockflow.Event) []analysis.SuggestedFix
@@ -30,24 +35,49 @@ type Rule struct {
 // Analyzer gives the rule as an analyzer.
 func (r Rule) Analyzer() *analysis.Analyzer {
 	return &analysis.Analyzer{
-		Name:     r.Name,
-		Doc:      r.Doc,
-		URL:      Page(r.Name),
-		Requires: []*analysis.Analyzer{lockflow.Analyzer},
-		Run:      suppress.Run(r.run),
+		Name:       r.Name,
+		Doc:        r.Doc,
+		URL:        Page(r.Name),
+		Requires:   []*analysis.Analyzer{lockflow.Analyzer},
+		ResultType: reflect.TypeFor[*suppress.Result](),
+		Run:        func(pass *analysis.Pass) (any, error) { return r.run(pass) },
 	}
 }
 
-func (r Rule) run(pass *analysis.Pass) (any, error) {
-	events := pass.ResultOf[lockflow.Analyzer].(*lockflow.Result)
-	events.First(r.Holds, func(e *lockflow.Event) {
-		var fixes []analysis.SuggestedFix
-		if r.Fix != nil && e.Call != nil && e.File != nil {
-			fixes = r.Fix(pass, e)
+// run reports what the settings that are in force leave of the rule.
+func (r Rule) run(pass *analysis.Pass) (*suppress.Result, error) {
+	locks := pass.ResultOf[lockflow.Analyzer].(*lockflow.Result)
+	holds := r.Holds
+	switch locks.InForce.Runs(r.Name) {
+	case settings.Off:
+		return &suppress.Result{}, nil
+	case settings.Part:
+		if r.Part != nil {
+			holds = r.Part
 		}
-		At(pass, e, r.Message(named(pass, e)), fixes...)
-	})
-	return nil, nil
+	}
+	wanted := *pass
+	wanted.Report = func(d analysis.Diagnostic) {
+		if locks.InForce.Excludes(pass.Fset.Position(d.Pos).Filename) {
+			return
+		}
+		if locks.InForce.FirstFix() && len(d.SuggestedFixes) > 1 {
+			d.SuggestedFixes = d.SuggestedFixes[:1]
+		}
+		pass.Report(d)
+	}
+	return suppress.Run(func(pass *analysis.Pass) error {
+		locks.First(holds, func(e *lockflow.Event) { r.report(pass, e) })
+		return nil
+	})(&wanted)
+}
+
+func (r Rule) report(pass *analysis.Pass, e *lockflow.Event) {
+	var fixes []analysis.SuggestedFix
+	if r.Fix != nil && e.Call != nil && e.File != nil {
+		fixes = r.Fix(pass, e)
+	}
+	At(pass, e, r.Message(named(pass, e)), fixes...)
 }
 
 // At reports message at e's call, with the way to the line that sends the text as related

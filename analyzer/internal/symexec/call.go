@@ -103,6 +103,9 @@ func calleeName(obj *types.Func, fn *ssa.Function) string {
 
 // invoke calls a method through an interface.
 func (x *exec) invoke(s *state, c *call) []*state {
+	if m := client.Declared(c.common.Method); m != nil {
+		return x.row(s, c, m, c.common.Method)
+	}
 	recv, name := c.args[0], c.common.Method.Name()
 	static := typeName(c.common.Value.Type())
 	for _, t := range []string{recv.Type, static} {

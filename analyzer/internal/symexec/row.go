@@ -266,6 +266,9 @@ func (x *exec) dests(s *state, c *call, o *operands) {
 // send sends a text, or runs a statement that was built before.
 func (x *exec) send(s *state, c *call, o *operands) {
 	handle, ctx := o.handle()
+	if o.m.To != client.Unknown {
+		handle = told(handle, o.m.To)
+	}
 	e := &summary.Effect{Op: summary.Send, Site: c.site, Steps: x.step(c), Handle: handle, Answer: o.m.Answer, Ctx: ctx}
 	if a := o.at(o.m.Ctx); a != nil {
 		e.Ctx = a
@@ -304,6 +307,15 @@ func (x *exec) send(s *state, c *call, o *operands) {
 		s.emit(e)
 	}
 	x.answer(s, c, o, sent)
+}
+
+// told is a handle of which only the user's word says what it is: the same one for all that is sent so on
+// base, nil for a function without a handle.
+func told(base *term.Term, kind client.Kind) *term.Term {
+	if base == nil {
+		return term.New(term.Call, madeName("told", kind), "", "")
+	}
+	return term.New(term.Call, madeName("told", kind), "", base.Type, base)
 }
 
 // plain reports whether a statement has nothing to do with locks, settings or transactions: its text
@@ -431,8 +443,8 @@ func (x *exec) build(s *state, c *call, o *operands) {
 }
 
 // madeName names the call that made a handle of a kind; MadeKind reads it.
-func madeName(obj *types.Func, k client.Kind) string {
-	return obj.FullName() + "#" + strconv.Itoa(int(k))
+func madeName(name string, k client.Kind) string {
+	return name + "#" + strconv.Itoa(int(k))
 }
 
 // MadeKind is the kind of handle that a term says a catalogued call made; ok is false for other
@@ -461,7 +473,7 @@ func (x *exec) derive(s *state, c *call, o *operands, obj *types.Func) {
 	if base != nil {
 		from = append(from, base)
 	}
-	made := term.New(term.Call, madeName(obj, o.m.To), c.site, x.resultType(c, 0), from...)
+	made := term.New(term.Call, madeName(obj.FullName(), o.m.To), c.site, x.resultType(c, 0), from...)
 	if a := o.at(o.m.Ctx); a != nil {
 		ctx = a
 	}
@@ -543,7 +555,7 @@ func (x *exec) scoped(s *state, c *call, o *operands, obj *types.Func) []*state 
 		return []*state{s}
 	}
 	typ := paramType(obj, o.m.Fn, o.m.FnArg)
-	made := term.New(term.Call, madeName(obj, o.m.To), c.site, typ, base)
+	made := term.New(term.Call, madeName(obj.FullName(), o.m.To), c.site, typ, base)
 	var h *term.Term = made
 	if a := o.at(o.m.Ctx); a != nil {
 		ctx = a

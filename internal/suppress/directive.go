@@ -32,6 +32,13 @@ func (d *directive) names(rule string) bool {
 	return d.nolint && (len(d.rules) == 0 || slices.Contains(d.rules, tool) || slices.Contains(d.rules, "all"))
 }
 
+func (d *directive) kind() string {
+	if d.nolint {
+		return "nolint"
+	}
+	return "lint:ignore"
+}
+
 // unreasoned reports whether d is a lint:ignore that does not say why.
 func (d *directive) unreasoned() bool { return !d.nolint && d.reason == "" }
 
@@ -50,13 +57,14 @@ func parse(text string) *directive {
 		return nil
 	}
 	if list, ok := strings.CutPrefix(rest, ":"); ok {
-		list, _, _ = strings.Cut(list, "//") // the reason, by golangci-lint's custom
-		return &directive{nolint: true, rules: split(list)}
+		list, reason, _ := strings.Cut(list, "//") // by golangci-lint's custom
+		return &directive{nolint: true, rules: split(list), reason: strings.TrimSpace(reason)}
 	}
 	if !startsWord(rest) {
 		return nil
 	}
-	return &directive{nolint: true}
+	_, reason, _ := strings.Cut(rest, "//")
+	return &directive{nolint: true, reason: strings.TrimSpace(reason)}
 }
 
 func startsWord(rest string) bool { return rest == "" || rest[0] == ' ' || rest[0] == '\t' }

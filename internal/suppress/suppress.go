@@ -13,23 +13,36 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Run wraps a rule's Run so that findings the source suppresses do not reach the driver, and so that
-// a lint:ignore which is wrong is a finding itself: one without a reason, one that matched nothing.
-// A rule speaks only of the directives that name it, since of others it cannot know.
-func Run(run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {
-	return func(pass *analysis.Pass) (any, error) {
+// Result is what a rule that Run wraps gives to the driver, beside its findings.
+type Result struct{ Held []Held }
+
+// Held is a finding that a directive kept back.
+type Held struct {
+	Diagnostic analysis.Diagnostic
+	Kind       string // "lint:ignore" or "nolint"
+	Reason     string // as the directive gives it; a nolint needs none
+}
+
+// Run wraps what a rule does so that findings the source suppresses do not reach the driver but its
+// result, and so that a lint:ignore which is wrong is a finding itself: one without a reason, one that
+// matched nothing. A rule speaks only of the directives that name it, since of others it cannot know.
+func Run(run func(*analysis.Pass) error) func(*analysis.Pass) (*Result, error) {
+	return func(pass *analysis.Pass) (*Result, error) {
+		result := &Result{}
 		all := find(pass)
 		if len(all) == 0 {
-			return run(pass)
+			return result, run(pass)
 		}
 		rule := pass.Analyzer.Name
 		filtered := *pass
 		filtered.Report = func(d analysis.Diagnostic) {
-			if !all.suppress(pass.Fset, d.Pos, rule) {
-				pass.Report(d)
+			if by := all.suppress(pass.Fset, d.Pos, rule); by != nil {
+				result.Held = append(result.Held, Held{d, by.kind(), by.reason})
+				return
 			}
+			pass.Report(d)
 		}
-		result, err := run(&filtered)
+		err := run(&filtered)
 		if err == nil {
 			all.complain(pass, rule)
 		}
@@ -37,33 +50,25 @@ func Run(run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error
 	}
 }
 
-// Filter returns a function that reports whether a finding of rule at pos is suppressed. It is for
-// those who report without Run; the directives are read once, when Filter is called.
-func Filter(pass *analysis.Pass) func(pos token.Pos, rule string) bool {
-	all := find(pass)
-	if len(all) == 0 {
-		return func(token.Pos, string) bool { return false }
-	}
-	return func(pos token.Pos, rule string) bool { return all.suppress(pass.Fset, pos, rule) }
-}
-
 // directives are those of one pass, each with whether it has matched. A rule's Run has its own.
 type directives []*directive
 
-// suppress reports whether some directive covers pos and names rule, and marks all that do.
-func (all directives) suppress(fset *token.FileSet, pos token.Pos, rule string) bool {
+// suppress gives the first directive that covers pos and names rule, and marks all that do; nil when
+// there is none.
+func (all directives) suppress(fset *token.FileSet, pos token.Pos, rule string) (by *directive) {
 	if !pos.IsValid() {
-		return false
+		return nil
 	}
 	at := fset.PositionFor(pos, false)
-	found := false
 	for _, d := range all {
 		if d.file == at.Filename && d.first <= at.Line && at.Line <= d.last && d.names(rule) && !d.unreasoned() {
 			d.matched = true
-			found = true
+			if by == nil {
+				by = d
+			}
 		}
 	}
-	return found
+	return by
 }
 
 // complain reports the lint:ignore directives that are wrong, through the driver itself: they cannot
