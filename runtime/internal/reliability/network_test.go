@@ -47,14 +47,13 @@ func lostInSilence(s *site) {
 	s.within(s.silent, "loss in a silent network", func() time.Duration {
 		p, h, k := s.holdThrough()
 		p.Blackhole(true)
-		var granted time.Time
+		var guard error // at the grant to the next: the clock decides it, however late the loss is heard of
 		waiter := start(func() (*lock.Handle, error) {
-			h, err := rival.Acquire(s.ctx(), k)
-			granted = time.Now()
-			return h, err
+			next, err := rival.Acquire(s.ctx(), k)
+			guard = h.Guard()
+			return next, err
 		})
 		took := s.lost(h)
-		heard := time.Now()
 		s.want(h.Release(s.ctx()), lock.ErrLost)
 		if !s.lease { // its session ends for the server when the network is back
 			p.Blackhole(false)
@@ -63,12 +62,7 @@ func lostInSilence(s *site) {
 		if o.err != nil {
 			s.Fatal(o.err)
 		}
-		if granted.Before(heard) {
-			// The two goroutines read the clock a moment apart: only more than that is an overlap.
-			if overlap := heard.Sub(granted); overlap > 10*time.Millisecond {
-				s.Errorf("the next was granted %v before the loss was heard of", overlap)
-			}
-		}
+		s.want(guard, lock.ErrLost, lock.ErrNotHeld) // it may have been released already
 		s.release(o.h)
 		p.Blackhole(false)
 		s.wantFree(k)
@@ -76,65 +70,86 @@ func lostInSilence(s *site) {
 	})
 }
 
-// silenceAfterRenewal has the network go silent at moments between two renewals.
+// silenceAfterRenewal has the network go silent at moments between two renewals. When the next enters, the clock
+// has told the one before that its lease is over. That it has left by then as well is for a machine that lets it
+// run in time, which a loaded one does not each time.
 func (s *site) silenceAfterRenewal(rounds int) {
 	section, end, err := s.kind.section(s.source)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { end() })
-	k, ctx := s.key(), s.ctx()
 	rival := s.locker(s.source, calm)
-	visits := 0
 	for n := range rounds {
-		p, behind := s.proxy()
-		a := s.locker(behind, quick)
-		var both sync.WaitGroup
-		entered := make(chan struct{})
-		both.Go(func() {
-			err := a.Do(ctx, k, func(inner context.Context) error {
-				token, _ := lock.Token(inner)
-				visit, err := section.Enter(ctx, token)
-				if err != nil {
-					return err
-				}
-				close(entered)
-				<-inner.Done()
-				return section.Leave(ctx, visit) // on the way that is not silent
-			}, lock.ReleaseTimeout(release))
-			s.want(err, lock.ErrLost)
-		})
-		<-entered
-		time.Sleep(time.Duration(n) * quick.ttl / 3 / time.Duration(rounds))
-		p.Blackhole(true)
-		both.Go(func() {
-			_, err := stress.Load{Goroutines: 1, Rounds: 1, Hold: 10 * time.Millisecond}.Run(ctx, section,
-				func(ctx context.Context, fn func(context.Context) error) error { return rival.Do(ctx, k, fn) })
-			if err != nil {
-				s.Error(err)
+		after := time.Duration(n) * quick.ttl / 3 / time.Duration(rounds)
+		var overlap error
+		for start := time.Now(); ; {
+			overlap = s.silenceAfter(after, section, rival)
+			if overlap == nil || s.Failed() || time.Since(start) > persistence {
+				break
 			}
-		})
-		both.Wait()
-		p.Blackhole(false)
-		visits += 2
+			s.Logf("silence after %v: %v", after, overlap)
+		}
+		if overlap != nil {
+			s.Errorf("silence after %v, each time: %v", after, overlap)
+		}
 	}
-	s.wantNoViolation(section, visits)
 }
 
-// wantNoViolation wants a clean record of so many visits.
-func (s *site) wantNoViolation(section stress.Section, visits int) {
+// silenceAfter has the network go silent some time after a grant, and gives what the record shows of the two.
+func (s *site) silenceAfter(after time.Duration, section stress.Section, rival *lock.Locker) error {
 	s.Helper()
+	if err := section.Prepare(s.ctx()); err != nil {
+		s.Fatal(err)
+	}
+	k, ctx := s.key(), s.ctx()
+	p, behind := s.proxy()
+	a := s.locker(behind, quick)
+	var both sync.WaitGroup
+	entered := make(chan context.Context, 1)
+	both.Go(func() {
+		defer close(entered)
+		err := a.Do(ctx, k, func(inner context.Context) error {
+			token, _ := lock.Token(inner)
+			visit, err := section.Enter(ctx, token)
+			if err != nil {
+				return err
+			}
+			entered <- inner
+			<-inner.Done()
+			return section.Leave(ctx, visit) // on the way that is not silent
+		}, lock.ReleaseTimeout(release))
+		s.want(err, lock.ErrLost)
+	})
+	first := <-entered
+	if first == nil {
+		s.Fatal("the first did not enter")
+	}
+	time.Sleep(after)
+	p.Blackhole(true)
+	both.Go(func() {
+		_, err := stress.Load{Goroutines: 1, Rounds: 1, Hold: 10 * time.Millisecond}.Run(ctx, section,
+			func(ctx context.Context, fn func(context.Context) error) error {
+				return rival.Do(ctx, k, func(ctx context.Context) error {
+					s.want(lock.Guard(first), lock.ErrLost, lock.ErrNotHeld) // it may have been released already
+					return fn(ctx)
+				})
+			})
+		if err != nil {
+			s.Error(err)
+		}
+	})
+	both.Wait()
+	p.Blackhole(false)
 	r, err := stress.Inspect(s.ctx(), section)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Logf("%+v", r)
-	if err := r.Err(); err != nil {
-		s.Error(err)
+	if r.Visits != 2 || r.Open != 0 || r.Stale != 0 {
+		s.Errorf("%+v, want 2 visits and none open", r)
 	}
-	if r.Visits != visits || r.Open != 0 {
-		s.Errorf("%+v, want %d visits and none open", r, visits)
-	}
+	return r.Err()
 }
 
 func releaseInSilence(s *site) {
@@ -263,7 +278,7 @@ func keptThrough(s *site, faults map[string]func(*faultproxy.Proxy)) {
 	const ttl = 3 * time.Second
 	rival := s.locker(s.source, calm)
 	var lost error
-	for range 3 {
+	for range 6 {
 		lost = nil
 		k := s.key()
 		p, behind := s.proxy()
@@ -298,7 +313,11 @@ func halfOpen(s *site) {
 		time.Sleep(2 * quick.ttl)
 		kept := h.Guard() == nil
 		s.Logf("kept: %v", kept)
-		if err := h.Check(s.ctx()); kept != (err == nil) {
+		err := h.Check(s.ctx())
+		if kept && err != nil {
+			kept = h.Guard() == nil // it may have been lost meanwhile
+		}
+		if kept != (err == nil) {
 			s.Errorf("guard says %v, the server %v", kept, err)
 		}
 		_ = h.Release(s.ctx()) // ErrLost when it was not kept

@@ -1,7 +1,9 @@
 package reliability_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -89,13 +91,23 @@ func killedWaiter(s *site) {
 	s.wantFree(k)
 }
 
-// stop stops the process, and waits until the kernel has.
+// stop stops the process, and waits until the kernel has (proc(5), /proc/pid/stat; elsewhere than on Linux, for a
+// moment).
 func (s *site) stop(p *stress.Process) {
 	s.Helper()
 	if err := p.Stop(); err != nil {
 		s.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond)
+	s.eventually("the process is stopped", func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid()))
+		if errors.Is(err, os.ErrNotExist) {
+			time.Sleep(100 * time.Millisecond)
+			return true
+		}
+		var name, state string
+		_, _ = fmt.Sscanf(string(text), "%d %s %s", new(int), &name, &state)
+		return state == "T"
+	})
 }
 
 func (s *site) goOn(p *stress.Process) {
@@ -147,21 +159,31 @@ func stoppedLease(s *site) {
 	}
 }
 
+// A stop that meets a heartbeat takes its answer for late, so that one of several counts.
 func stoppedSession(s *site) {
 	rival := s.locker(s.source, calm)
-	p, k, _ := s.holder()
-	s.stop(p)
-	_, err := rival.Acquire(s.ctx(), k, lock.Wait(quick.heartbeat+quick.timeout+soon))
-	s.want(err, lock.ErrTimeout)
-	s.goOn(p)
-	if err := p.Tell("release"); err != nil {
-		s.Fatal(err)
+	var said string
+	for range 8 {
+		p, k, _ := s.holder()
+		s.stop(p)
+		h, err := rival.Acquire(s.ctx(), k, lock.Wait(quick.heartbeat+quick.timeout+soon))
+		s.goOn(p)
+		if err := p.Tell("release"); err != nil {
+			s.Fatal(err)
+		}
+		said = s.hear(p)
+		s.Logf("after the stop the holder says %q", said)
+		if err == nil {
+			s.release(h)
+		}
+		s.taken(rival, k)
+		s.wantFree(k)
+		if said == "release: <nil>" {
+			s.want(err, lock.ErrTimeout) // or both had it
+			return
+		}
 	}
-	if line := s.hear(p); line != "release: <nil>" {
-		s.Errorf("after the stop the holder says %q", line)
-	}
-	s.taken(rival, k)
-	s.wantFree(k)
+	s.Errorf("after each stop the holder has lost the lock, at last it says %q", said)
 }
 
 func endedWhileStopped(s *site) {
