@@ -1,0 +1,129 @@
+package goplsbuild
+
+import (
+	"fmt"
+	"go/version"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// oldest is the first gopls that takes its analyzers from vet.Suite.
+const oldest = "v0.23.0"
+
+// release is a gopls that can be built.
+type release struct {
+	version string
+	goLine  string // of its go.mod: 1.26.0
+	tools   string // the version of golang.org/x/tools that it is made for
+}
+
+var (
+	released   = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+	prerelease = regexp.MustCompile(`^v\d+\.\d+\.\d+-[0-9A-Za-z.-]+$`)
+)
+
+// choose gives the release of that version, or the newest that the go command can build.
+func (g *goCommand) choose(wanted string) (*release, error) {
+	if wanted != "" && !released.MatchString(wanted) && !prerelease.MatchString(wanted) {
+		return nil, fmt.Errorf("-version %s: want a version of gopls, such as %s", wanted, oldest)
+	}
+	all, listed := g.versions()
+	if wanted == "" {
+		if listed != nil {
+			return nil, listed
+		}
+		return g.newest(all)
+	}
+	r, err := g.look(wanted)
+	switch {
+	case slices.Contains(all, oldest) && slices.Contains(all, wanted) && slices.Index(all, wanted) < slices.Index(all, oldest):
+		return nil, fmt.Errorf("-version %s: the rules can be put into gopls %s and later", wanted, oldest)
+	case err != nil && listed == nil && !slices.Contains(all, wanted):
+		return nil, fmt.Errorf("-version %s: there is no such gopls; the newest is %s", wanted, last(all))
+	case err != nil:
+		return nil, fmt.Errorf("-version %s: %w", wanted, err)
+	case !g.builds(r) && !g.switches():
+		return nil, fmt.Errorf("-version %s: gopls %s needs Go %s, and the go command is %s: leave -version out for the newest that it can build, or install a newer Go",
+			wanted, wanted, r.goLine, g.version)
+	}
+	return r, nil
+}
+
+// versions lists the versions of gopls, from the oldest to the newest.
+func (g *goCommand) versions() ([]string, error) {
+	var module struct{ Versions []string }
+	if err := g.decode(&module, "list", "-mod=mod", "-m", "-versions", "-json", gopls); err != nil {
+		return nil, err
+	}
+	return module.Versions, nil
+}
+
+// newest gives the newest release of all that the go command builds as it is.
+func (g *goCommand) newest(all []string) (*release, error) {
+	var first *release // the newest of all
+	for _, v := range slices.Backward(all) {
+		if !released.MatchString(v) {
+			continue
+		}
+		r, err := g.look(v)
+		if err != nil {
+			return nil, err
+		}
+		if g.builds(r) {
+			return r, nil
+		}
+		if first == nil {
+			first = r
+		}
+		if v == oldest {
+			break
+		}
+	}
+	if first == nil {
+		return nil, fmt.Errorf("the module proxy has no version of %s: name one with -version", gopls)
+	}
+	return nil, fmt.Errorf("gopls %s and later need a newer Go than %s: install one", oldest, g.version)
+}
+
+// last is the newest release of a list that is in order.
+func last(all []string) string {
+	for _, v := range slices.Backward(all) {
+		if released.MatchString(v) {
+			return v
+		}
+	}
+	return "unknown"
+}
+
+// look reads the go.mod of a version of gopls.
+func (g *goCommand) look(v string) (*release, error) {
+	var module struct{ GoMod string }
+	if err := g.decode(&module, "list", "-mod=mod", "-m", "-json", gopls+"@"+v); err != nil {
+		return nil, err
+	}
+	var file struct {
+		Go      string
+		Require []struct{ Path, Version string }
+	}
+	if err := g.decode(&file, "mod", "edit", "-json", module.GoMod); err != nil {
+		return nil, err
+	}
+	r := &release{version: v, goLine: file.Go}
+	for _, require := range file.Require {
+		if require.Path == tools {
+			r.tools = require.Version
+		}
+	}
+	if r.tools == "" {
+		return nil, fmt.Errorf("gopls %s requires no %s", v, tools)
+	}
+	return r, nil
+}
+
+// builds reports whether the go command is new enough for a release.
+func (g *goCommand) builds(r *release) bool {
+	// Builds that are not from a release call themselves "devel go1.27-..."; they are taken for new enough.
+	running, _, _ := strings.Cut(g.version, " ")
+	return !version.IsValid(running) || version.Compare("go"+r.goLine, running) <= 0
+}
