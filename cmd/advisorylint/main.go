@@ -42,6 +42,8 @@ func init() {
 	commands["help"] = helpCommand
 	commands["rules"] = rulesCommand
 	commands["explain"] = explainCommand
+	commands["config"] = configCommand
+	commands["gopls"] = goplsCommand
 }
 
 func run(args []string) int {
