@@ -16,6 +16,8 @@ needs=(
   "mariadb-server mariadbd mariadb-install-db"
   "redis-server redis-server"
   "etcd-server etcd"
+  "pre-commit pre-commit"
+  "shellcheck shellcheck"
   "make make"
   "gcc gcc"
   "libc6-dev /usr/include/stdlib.h"
