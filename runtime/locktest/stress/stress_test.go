@@ -137,7 +137,7 @@ func naiveWorker(w *stress.Worker) error {
 		return err
 	}
 	defer end()
-	load := stress.Load{Goroutines: 4, For: 300 * time.Millisecond, Hold: time.Millisecond}
+	load := stress.Load{Goroutines: 4, Rounds: 20, Hold: time.Millisecond}
 	visits, err := load.Run(context.Background(), section, do)
 	w.Say("%d", visits)
 	return err
@@ -152,7 +152,7 @@ func TestTheRecordShowsALockThatDoesNotExclude(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer end()
-			load := stress.Load{Goroutines: 8, For: 200 * time.Millisecond, Hold: time.Millisecond}
+			load := stress.Load{Goroutines: 8, Rounds: 20, Hold: time.Millisecond}
 			wantCaught(t, section, runLoad(t, load, section, do))
 		})
 	}
