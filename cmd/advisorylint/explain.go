@@ -7,6 +7,8 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer"
 	"github.com/advisorylint/advisorylint/docs"
+	"github.com/advisorylint/advisorylint/internal/driver"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // explainCommand prints a rule's page, which is part of the binary.
@@ -16,7 +18,7 @@ func explainCommand(args []string) int {
 	}
 	name := args[0]
 	if analyzer.ByName(name) == nil {
-		return fail(unknownRule(name))
+		return fail(errors.New(settings.NoRule(name, driver.Rules())))
 	}
 	page, err := docs.Rule(name)
 	if err != nil {

@@ -9,39 +9,100 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/internal/driver"
+	"github.com/advisorylint/advisorylint/internal/findings"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // finding is one diagnostic of one rule.
 type finding struct {
-	rule string
-	at   token.Position
-	diag analysis.Diagnostic
-	pkg  *packages.Package
+	rule     string
+	severity findings.Severity // empty where the user chose none
+	at       token.Position
+	diag     analysis.Diagnostic
+	pkg      *packages.Package
+	held     *findings.Suppression // how the source keeps it back, or nil
 }
 
 // collect gives the findings in order of position, each once, and what went wrong in a rule. The
 // files of a package are also in its test variant, which finds the same in them.
-func collect(graph *checker.Graph) (found []finding, troubles []string) {
-	type key struct {
-		at            token.Position
-		rule, message string
-	}
-	seen := map[key]bool{}
+func collect(graph *checker.Graph, c chosen) (found []finding, troubles []string) {
 	for _, act := range graph.Roots {
 		if act.Err != nil {
 			troubles = append(troubles, oneLine(origin(act).Error()))
 			continue
 		}
 		for _, d := range act.Diagnostics {
-			at := act.Package.Fset.Position(d.Pos)
-			k := key{at, act.Analyzer.Name, d.Message}
-			if !seen[k] {
-				seen[k] = true
-				found = append(found, finding{act.Analyzer.Name, at, d, act.Package})
+			found = append(found, c.finding(act, d))
+		}
+	}
+	slices.Sort(troubles)
+	return inOrder(found), slices.Compact(troubles)
+}
+
+// held gives the findings that the source keeps back, as collect does.
+func held(graph *checker.Graph, c chosen) []finding {
+	var list []finding
+	for _, act := range graph.Roots {
+		for _, h := range driver.Suppressed(act.Result) {
+			f := c.finding(act, h.Diagnostic)
+			if !c.inForce(f.pkg).Excludes(f.at.Filename) {
+				f.held = &findings.Suppression{Kind: h.Kind, Reason: h.Reason}
+				list = append(list, f)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b finding) int {
+	return inOrder(list)
+}
+
+// chosen is what the user chose, package by package.
+type chosen struct {
+	choice *settings.Choice
+	known  map[string]*settings.InForce // by directory
+}
+
+func newChosen(choice *settings.Choice) chosen {
+	return chosen{choice, map[string]*settings.InForce{}}
+}
+
+// inForce gives what holds for a package, as its rules saw it.
+func (c chosen) inForce(p *packages.Package) *settings.InForce {
+	dir := p.Dir
+	if p.Module != nil && p.Module.Version != "" {
+		dir = "" // the file of a module that is required is for those who work on it
+	}
+	return c.in(dir)
+}
+
+func (c chosen) in(dir string) *settings.InForce {
+	f, ok := c.known[dir]
+	if !ok {
+		var err error
+		if f, err = c.choice.In(dir); err != nil {
+			f = nil // the rules say what is wrong with the file
+		}
+		c.known[dir] = f
+	}
+	return f
+}
+
+// severity is what is chosen for a rule, "" when nothing is.
+func severity(f *settings.InForce, rule string) findings.Severity {
+	if f == nil {
+		return ""
+	}
+	return findings.Severity(f.Severity[rule])
+}
+
+func (c chosen) finding(act *checker.Action, d analysis.Diagnostic) finding {
+	p, rule := act.Package, act.Analyzer.Name
+	return finding{rule: rule, severity: severity(c.inForce(p), rule), at: p.Fset.Position(d.Pos), diag: d, pkg: p}
+}
+
+// inOrder sorts findings by position and leaves one of those that are the same.
+func inOrder(list []finding) []finding {
+	compare := func(a, b finding) int {
 		return cmp.Or(
 			cmp.Compare(a.at.Filename, b.at.Filename),
 			cmp.Compare(a.at.Line, b.at.Line),
@@ -49,9 +110,9 @@ func collect(graph *checker.Graph) (found []finding, troubles []string) {
 			cmp.Compare(a.rule, b.rule),
 			cmp.Compare(a.diag.Message, b.diag.Message),
 		)
-	})
-	slices.Sort(troubles)
-	return found, slices.Compact(troubles)
+	}
+	slices.SortStableFunc(list, compare)
+	return slices.CompactFunc(list, func(a, b finding) bool { return compare(a, b) == 0 })
 }
 
 // origin is the error that made act fail: its own, or that of something it stands on.

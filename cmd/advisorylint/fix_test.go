@@ -19,6 +19,12 @@ func writeModule(t *testing.T, files map[string]string) string {
 	if files["go.mod"] == "" {
 		files["go.mod"] = "module example.org/shop\n\ngo 1.24\n"
 	}
+	writeFiles(t, dir, files)
+	return dir
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -28,7 +34,6 @@ func writeModule(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 func readFile(t *testing.T, elem ...string) string {
@@ -87,7 +92,7 @@ func (f *fixture) finding(edits ...replace) finding {
 	if len(edits) > 0 {
 		d.SuggestedFixes = []analysis.SuggestedFix{fix}
 	}
-	return finding{"poollock", f.pkg.Fset.Position(d.Pos), d, f.pkg}
+	return finding{rule: "poollock", at: f.pkg.Fset.Position(d.Pos), diag: d, pkg: f.pkg}
 }
 
 const shop = `package shop

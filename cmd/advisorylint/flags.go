@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // options is the command line of linting and of go vet's protocol, which share their flags so that a
@@ -17,12 +18,14 @@ type options struct {
 	set  *flag.FlagSet
 	args []string // patterns, or the one configuration file of a unit
 
-	rules  string             // -rules
+	given  settings.Settings  // -rules, -pooler and the other options that a configuration file has too
+	config string             // -config
 	chosen map[string]*choice // -RULE and -RULE=false
-	pooler string             // -pooler
 
 	json, fix, diff bool
-	context         int // -c: lines of source round a finding, -1 for none
+	format          string // -format: a key of formats, or text
+	out             string // -out: the file to write the format to
+	context         int    // -c: lines of source round a finding, -1 for none
 
 	dir   string // -C
 	tags  string
@@ -70,7 +73,7 @@ func parseOptions(args []string) (*options, error) {
 		o.args = append(o.args, rest[0])
 		args = rest[1:]
 	}
-	return o, o.setPooler()
+	return o, nil
 }
 
 // flagMessage says in fewer words what package flag says.
@@ -83,12 +86,16 @@ func flagMessage(err error) string {
 
 func (o *options) register() {
 	s := o.set
-	s.StringVar(&o.rules, "rules", "", "run these `rules`: default, all, names separated by commas; -name takes one away")
+	for _, name := range settings.Names {
+		s.Var(&option{&o.given, name}, name, optionUsage[name])
+	}
+	s.StringVar(&o.config, "config", "", "the configuration `file`; off for none")
 	s.BoolVar(&o.json, "json", false, "print findings and fixes as JSON, in go vet's form")
+	s.StringVar(&o.format, "format", "", "print findings as `form`: "+formatNames())
+	s.StringVar(&o.out, "out", "", "write what -format prints to a `file`")
 	s.BoolVar(&o.fix, "fix", false, "apply the fixes of the findings")
 	s.BoolVar(&o.diff, "diff", false, "print the fixes as a unified diff and apply none")
 	s.IntVar(&o.context, "c", -1, "show this many `lines` of source round each finding")
-	s.StringVar(&o.pooler, "pooler", "", "the pooler that the program's connections go through: transaction, session or none")
 	s.StringVar(&o.dir, "C", "", "change to `dir` first")
 	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
 	s.BoolVar(&o.tests, "test", true, "lint test files too")
@@ -113,25 +120,26 @@ func (v *version) String() string     { return string(*v) }
 func (v *version) IsBoolFlag() bool   { return true }
 func (v *version) Set(s string) error { *v = version(s); return nil }
 
-// poolerRule is the rule whose option -pooler is.
-const poolerRule = "poolerlock"
+// option is the flag of an option that a configuration file has too.
+type option struct {
+	given *settings.Settings
+	name  string
+}
 
-// setPooler hands -pooler to the rule that reads it.
-func (o *options) setPooler() error {
-	if o.pooler == "" {
-		return nil
+func (o *option) String() string {
+	if o.given == nil {
+		return ""
 	}
-	switch o.pooler {
-	case "transaction", "session", "none":
-	default:
-		return fmt.Errorf("-pooler=%s: want transaction, session or none", o.pooler)
-	}
-	a := analyzer.ByName(poolerRule)
-	if a == nil {
-		return fmt.Errorf("-pooler: there is no rule %s", poolerRule)
-	}
-	if err := a.Flags.Set("pooler", o.pooler); err != nil {
-		return fmt.Errorf("-pooler: %w", err)
-	}
-	return nil
+	return o.given.Text(o.name)
+}
+
+func (o *option) Set(text string) error { return o.given.Set(o.name, text) }
+
+var optionUsage = map[string]string{
+	settings.Rules:    "run these rules: default, all, names separated by commas; -name takes one away",
+	settings.Pooler:   "the pooler that the program's connections go through: transaction, session or none",
+	settings.Clients:  "types that stand for a database: example.com/store.DB=pool, or conn, session, tx",
+	settings.Wrappers: "functions that send SQL: example.com/store.Run=pool:1, where 1 is the argument that is the text",
+	settings.Exclude:  "say nothing of files that match these patterns: internal/gen/**",
+	settings.Severity: "severities by rule: lockwait=info, or warning, error",
 }

@@ -18,6 +18,8 @@ MariaDB named locks, Redis and etcd locks.
 	advisorylint [flags] [packages]    lint; the default is the package in this directory
 	advisorylint rules                 list the rules
 	advisorylint explain RULE          say what a rule is about
+	advisorylint config [flags]        say which options are in force here, and where they come from
+	advisorylint gopls -o PATH         build a gopls that has the rules inside, for editors
 	advisorylint version               print the version
 	advisorylint help                  print this
 
@@ -26,18 +28,28 @@ MariaDB named locks, Redis and etcd locks.
 
 The flags:
 
-	-rules LIST   which rules run: default, all, names, separated by commas; -name takes one away
-	-RULE         run this rule, and only those asked for so; -RULE=false takes it away
-	-pooler KIND  the pooler that connections go through: transaction, session or none;
-	              transaction adds poolerlock to the default set
-	-fix          apply the fixes
-	-diff         print the fixes as a unified diff
-	-json         print findings and fixes as JSON, as go vet does
-	-c N          show N lines of source round each finding
-	-test=false   leave test files out
-	-tags LIST    build tags
-	-C DIR        change to this directory first
-	-debug        say how long it took and what could not be followed
+	-rules LIST     which rules run: default, all, names, separated by commas; -name takes one away
+	-RULE           run this rule, and only those asked for so; -RULE=false takes it away
+	-pooler KIND    the pooler that connections go through: transaction, session or none;
+	                transaction adds poolerlock to the default set
+	-clients LIST   types that stand for a database, example.com/store.DB=pool (or conn, session, tx)
+	-wrappers LIST  functions that send SQL, example.com/store.Run=pool:1; 1 is the text's argument
+	-exclude LIST   say nothing of files that match, internal/gen/**, from the module's root
+	-severity LIST  lockwait=info,poollock=error; warning where nothing is said
+	-config FILE    the configuration file, in the place of the one found; off for none
+	-fix            apply the fixes
+	-diff           print the fixes as a unified diff
+	-format FORM    print findings as text, json, sarif, github or checkstyle
+	-json           the same as -format=json: findings and fixes in go vet's form
+	-out FILE       write what -format prints to a file
+	-c N            show N lines of source round each finding
+	-test=false     leave test files out
+	-tags LIST      build tags
+	-C DIR          change to this directory first
+	-debug          say how long it took and what could not be followed
+
+The options from -rules to -severity, but for -RULE, can stand in .advisorylint.yaml too, at the
+module's root or above it. A flag takes the place of the file's option.
 
 The exit code is 0 when nothing was found, 3 when something was, and 1 when something could
 not be looked at.
@@ -59,15 +71,21 @@ func helpCommand(args []string) int {
 
 // versionCommand prints the version that the build recorded.
 func versionCommand([]string) int {
-	version, goVersion := "(devel)", ""
+	version, goVersion := build()
+	fmt.Println("advisorylint", version, goVersion)
+	return exitClean
+}
+
+// build is what the build recorded of itself: the version, (devel) when there is none, and Go's.
+func build() (version, goVersion string) {
+	version = "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		goVersion = info.GoVersion
 		if info.Main.Version != "" {
 			version = info.Main.Version
 		}
 	}
-	fmt.Println("advisorylint", version, goVersion)
-	return exitClean
+	return version, goVersion
 }
 
 // rulesCommand prints the suite as a table.

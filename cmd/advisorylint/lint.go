@@ -1,26 +1,25 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/analyzer"
 )
 
 // lint runs the chosen rules on the packages that the patterns name, and gives the exit code.
 func lint(o *options) int {
-	rules, err := o.selected()
-	if err == nil && o.json && (o.fix || o.diff) {
-		err = errors.New("-json lists the fixes and applies none: choose it or -fix or -diff")
+	if err := o.chooseFormat(); err != nil {
+		return fail(err)
 	}
+	rules := analyzer.All()
+	choice, err := o.prepare()
 	if err == nil && o.debug {
 		err = talkative(rules)
-	}
-	if err == nil && o.dir != "" {
-		err = os.Chdir(o.dir)
 	}
 	if err != nil {
 		return fail(err)
@@ -35,6 +34,10 @@ func lint(o *options) int {
 		progress.end()
 		return fail(err)
 	}
+	if err := governed(choice, subjects(pkgs)); err != nil {
+		progress.end()
+		return fail(err)
+	}
 	loaded := time.Now()
 	progress.say("looking at locks")
 	graph, err := checker.Analyze(rules, subjects(pkgs), nil)
@@ -46,20 +49,23 @@ func lint(o *options) int {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s: loaded in %s, looked at in %s\n", count(len(pkgs), "package"),
 			loaded.Sub(start).Round(time.Millisecond), time.Since(loaded).Round(time.Millisecond))
 	}
-	return present(o, pkgs, graph)
+	return present(o, newChosen(choice), pkgs, graph)
 }
 
 // present prints what was found, or fixes it.
-func present(o *options, pkgs []*packages.Package, graph *checker.Graph) int {
-	found, troubles := collect(graph)
+func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Graph) int {
+	found, troubles := collect(graph, c)
 	troubles = append(complaints(pkgs), troubles...)
 	for _, t := range troubles {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s\n", t)
 	}
 	switch {
-	case o.json:
-		if err := graph.PrintJSON(os.Stdout); err != nil {
+	case o.format != formatText:
+		if err := o.write(graph, c, found, troubles); err != nil {
 			return fail(err)
+		}
+		if o.format == formatGitHub {
+			newTextPrinter(os.Stderr, o.context).sum(found, pkgs)
 		}
 	case o.fix || o.diff:
 		left, err := fixAll(o, found)

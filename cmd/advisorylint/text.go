@@ -26,6 +26,11 @@ func newTextPrinter(f *os.File, context int) *textPrinter {
 // print writes the findings, each with the trail that leads to it, and the sum.
 func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
 	t.list(found)
+	t.sum(found, pkgs)
+}
+
+// sum says how much was found and looked at.
+func (t *textPrinter) sum(found []finding, pkgs []*packages.Package) {
 	seen := paths(subjects(pkgs))
 	unseen := slices.DeleteFunc(paths(pick(pkgs, unsound)), func(path string) bool { return slices.Contains(seen, path) })
 	if len(seen) == 0 && len(unseen) > 0 {
@@ -45,7 +50,7 @@ func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
 func (t *textPrinter) list(found []finding) {
 	for _, f := range found {
 		fset := f.pkg.Fset
-		fmt.Fprintf(t.w, "%s: %s %s\n", t.paint.place(position(f.at)), f.diag.Message, t.paint.rule("("+f.rule+")"))
+		fmt.Fprintf(t.w, "%s: %s %s\n", t.paint.place(position(f.at)), f.diag.Message, t.paint.rule("("+f.name()+")"))
 		t.source(f.at, fset.Position(f.diag.End))
 		for _, r := range f.diag.Related {
 			if !r.Pos.IsValid() {
@@ -55,6 +60,14 @@ func (t *textPrinter) list(found []finding) {
 			fmt.Fprintf(t.w, "\t%s: %s\n", t.paint.place(position(fset.Position(r.Pos))), r.Message)
 		}
 	}
+}
+
+// name is the finding's rule, with the severity that the user chose for it.
+func (f finding) name() string {
+	if f.severity == "" {
+		return f.rule
+	}
+	return f.rule + ", " + string(f.severity)
 }
 
 // source shows the lines from at to end and those round them. A file that cannot be read any more

@@ -1,16 +1,22 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/driver"
+	"github.com/advisorylint/advisorylint/internal/settings/configfile"
 )
 
 // go vet and go fix run this command with -V=full, -flags, and then once a package with a .cfg file.
@@ -25,30 +31,65 @@ func callUnitchecker(rules []*analysis.Analyzer, args ...string) {
 	unitchecker.Main(rules...)
 }
 
-// vetVersion answers -V=full: the hash of this binary, by which go vet knows what it may reuse.
+// vetVersion answers -V=full: a hash by which go vet knows what it may reuse, of this binary and of the
+// configuration files that can govern what it is run on. The form is what cmd/go/internal/work reads.
 func vetVersion(value string) int {
 	if value != "full" {
 		return versionCommand(nil)
 	}
-	callUnitchecker(nil, "-V=full")
-	return exitFailed
+	id, err := identity()
+	if err != nil {
+		return fail(err)
+	}
+	fmt.Printf("%s version devel buildID=%s\n", filepath.Base(os.Args[0]), id)
+	return exitClean
+}
+
+func identity() (string, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	binary, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer binary.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, binary); err != nil {
+		return "", err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	digest, err := configfile.Digest(dir, driver.Rules())
+	if err != nil {
+		return "", err
+	}
+	io.WriteString(hash, digest)
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // vetUnit lints the one package that a .cfg file describes.
 func vetUnit(o *options, config string) int {
-	rules, err := o.selected()
-	if o.debug && err == nil {
-		err = talkative(rules)
+	unit := readUnit(config)
+	choice, err := o.use()
+	if err == nil && !unit.VetxOnly && unit.Dir != "" && unit.ModuleVersion == "" {
+		_, err = inForce(choice, unit.Dir)
 	}
-	if isDependency(config) {
-		// Only facts are wanted, and which rules run does not change them. Neither does a wrong
-		// choice of rules, which the packages asked for complain of: once each, not once a dependency.
+	if o.debug && err == nil {
+		err = talkative(analyzer.All())
+	}
+	if unit.VetxOnly {
+		// Only facts are wanted, and which rules run does not change them. A wrong choice of rules is
+		// for the packages asked for to complain of: once each, not once a dependency.
 		callUnitchecker(factsOf(analyzer.All()), config)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	callUnitchecker(rules, append(o.vetArgs(), config)...)
+	callUnitchecker(analyzer.All(), append(o.vetArgs(), config)...)
 	return exitFailed
 }
 
@@ -66,22 +107,19 @@ func (o *options) vetArgs() []string {
 	return args
 }
 
-// isDependency reports whether the unit is looked at for its facts only. A file that cannot be read
-// is left to unitchecker to complain of.
-func isDependency(config string) bool {
-	data, err := os.ReadFile(config)
-	if err != nil {
-		return false
+// readUnit reads the description of a unit. One that cannot be read is left to unitchecker to complain of.
+func readUnit(config string) (unit unitchecker.Config) {
+	if data, err := os.ReadFile(config); err == nil {
+		_ = json.Unmarshal(data, &unit) // as above
 	}
-	var unit unitchecker.Config
-	return json.Unmarshal(data, &unit) == nil && unit.VetxOnly
+	return unit
 }
 
 // notForVet are flags that go vet must not pass on: build flags, which it keeps for itself, flags of
-// linting without it, and -fix, which it gives when it wants files to be fixed (go vet -fix -json
-// must not write any).
+// linting without it, -format and -out, which are about all packages at once, -config, whose file it would not know of when it looks for what it may reuse, and
+// -fix, which it gives when it wants files to be fixed (go vet -fix -json must not write any).
 var notForVet = map[string]bool{
-	"C": true, "tags": true, "test": true, "fix": true, "flags": true, "V": true,
+	"C": true, "tags": true, "test": true, "format": true, "out": true, "fix": true, "flags": true, "V": true, "config": true,
 }
 
 // vetFlags answers -flags: which flags go vet shall take and pass on.

@@ -1,0 +1,386 @@
+package main
+
+import (
+	"encoding/xml"
+	"go/format"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/findings/sarif"
+	"github.com/advisorylint/advisorylint/internal/findings/sarif/sariftest"
+)
+
+// köln has findings behind characters of several bytes, one with a fix, and two that it keeps back.
+const köln = `package stock
+
+import (
+	"context"
+	"database/sql"
+
+	"example.org/shop/locks"
+)
+
+func Count(ctx context.Context, db *sql.DB) error {
+	/* 𝛼é */ return locks.Take(ctx, db)
+}
+
+func Bins(ctx context.Context, db *sql.DB) error {
+	//lint:ignore poollock the pool has one connection
+	return locks.Take(ctx, db)
+}
+
+func Shelves(ctx context.Context, db *sql.DB) error {
+	return locks.Take(ctx, db) //nolint:poollock
+}
+
+func Free(ctx context.Context, conn *sql.Conn) {
+	/* 𝛼é */ conn.ExecContext(ctx, "SELECT pg_advisory_unlock(31)")
+}
+`
+
+const kölnFile = "stock/köln 1.go"
+
+// bookshop is a module in which files have names that formats must escape, and findings have a way to them.
+func bookshop(t *testing.T) string {
+	return writeModule(t, map[string]string{
+		kölnFile: köln,
+		"locks/locks.go": `package locks
+
+import (
+	"context"
+	"database/sql"
+)
+
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func Take(ctx context.Context, db Execer) error {
+	_, err := db.ExecContext(ctx, "SELECT pg_advisory_lock(31)")
+	return err
+}
+`,
+	})
+}
+
+// readSARIF reads what a run wrote and fails when it is not as it should be.
+func readSARIF(t *testing.T, text string) *sarif.Run {
+	t.Helper()
+	log, problems := sariftest.Read([]byte(text))
+	if problems != nil {
+		t.Fatalf("%s\n%s", strings.Join(problems, "\n"), text)
+	}
+	return &log.Runs[0]
+}
+
+// resultsOf gives the results of a rule with the text that each is about.
+func resultsOf(t *testing.T, run *sarif.Run, rule string) (results []sarif.Result, texts []string) {
+	t.Helper()
+	for _, r := range run.Results {
+		if r.RuleID == rule {
+			text, err := sariftest.Text(run, r.Locations[0].PhysicalLocation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, texts = append(results, r), append(texts, text)
+		}
+	}
+	return results, texts
+}
+
+func TestSARIF(t *testing.T) {
+	dir := bookshop(t)
+	got := lintIn(t, dir, "-format=sarif", "-severity=unlockresult=error", "./...")
+	got.want(t, exitFindings)
+	if got.stderr != "" {
+		t.Errorf("stderr is %q", got.stderr)
+	}
+	run := readSARIF(t, got.stdout)
+	if !run.Invocations[0].ExecutionSuccessful || run.Invocations[0].Notifications != nil {
+		t.Errorf("the invocation is %+v", run.Invocations[0])
+	}
+
+	pool, texts := resultsOf(t, run, "poollock")
+	if want := slices.Repeat([]string{"locks.Take(ctx, db)"}, 3); !slices.Equal(texts, want) {
+		t.Fatalf("poollock is at %q, want %q", texts, want)
+	}
+	for i, want := range [][]sarif.Suppression{
+		{}, {{Kind: "inSource", Justification: "the pool has one connection"}}, {{Kind: "inSource"}},
+	} {
+		if !slices.Equal(pool[i].Suppressions, want) || pool[i].Level != "warning" {
+			t.Errorf("result %d has suppressions %v and level %s, want %v and warning", i, pool[i].Suppressions, pool[i].Level, want)
+		}
+	}
+	step := pool[0].RelatedLocations[0]
+	at, err := sariftest.Text(run, step.PhysicalLocation)
+	if want := "ExecContext(ctx, \"SELECT pg_advisory_lock(31)\")"; at != `"SELECT pg_advisory_lock(31)")` && at != want && at != "("+want || err != nil {
+		t.Errorf("the way is at %q, error %v", at, err)
+	}
+	if want := "pg_advisory_lock is sent here"; step.Message.Text != want {
+		t.Errorf("the way says %q, want %q", step.Message.Text, want)
+	}
+
+	unread, texts := resultsOf(t, run, "unlockresult")
+	if want := []string{`conn.ExecContext(ctx, "SELECT pg_advisory_unlock(31)")`}; !slices.Equal(texts, want) || unread[0].Level != "error" {
+		t.Errorf("unlockresult is at %q, want %q; its level is %s", texts, want, unread[0].Level)
+	}
+	if level := run.Tool.Driver.Rules[unread[0].RuleIndex].DefaultConfiguration.Level; level != "error" {
+		t.Errorf("the rule's level is %s", level)
+	}
+}
+
+// A program that applies a fix by the log's columns makes what -fix makes.
+func TestSARIFFixesAsFixDoes(t *testing.T) {
+	dir := writeModule(t, map[string]string{"stock/köln 1.go": strings.NewReplacer(
+		"\n\t\"example.org/shop/locks\"\n", "", "locks.Take(ctx, db)", "db.PingContext(ctx)", "//lint:ignore poollock the", "// The", " //nolint:poollock", "",
+	).Replace(köln)})
+	run := readSARIF(t, lintIn(t, dir, "-format=sarif", "./...").stdout)
+	if len(run.Results) != 1 || len(run.Results[0].Fixes) == 0 {
+		t.Fatalf("want one result with a fix, got %+v", run.Results)
+	}
+	files, err := sariftest.Fixed(run, run.Results[0].Fixes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, kölnFile)
+	got, err := format.Source([]byte(files[file]))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	lintIn(t, dir, "-fix", "./...").want(t, exitClean, "1 fix in 1 file")
+	if want := readFile(t, file); string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The log lists the rules that ran and no others, with pages that hold wherever they are read.
+func TestSARIFDocumentsTheRulesThatRan(t *testing.T) {
+	dir := bookshop(t)
+	run := readSARIF(t, lintIn(t, dir, "-format=sarif", "-rules=all,-lockwait", "./locks").stdout)
+	rules := run.Tool.Driver.Rules
+	if len(rules) != len(analyzer.All())-1 {
+		t.Errorf("%d rules, want all but one", len(rules))
+	}
+	for _, r := range rules {
+		a := analyzer.ByName(r.ID)
+		switch {
+		case r.ID == "lockwait" || a == nil:
+			t.Errorf("%s is there", r.ID)
+		case r.HelpURI != a.URL || r.ShortDescription.Text != summary(a) || !strings.Contains(oneLine(a.Doc), r.FullDescription.Text):
+			t.Errorf("%s: help %s, %q, %q", r.ID, r.HelpURI, r.ShortDescription.Text, r.FullDescription.Text)
+		case r.FullDescription.Text == "" || len(r.FullDescription.Text) > 1024: // what GitHub shows
+			t.Errorf("%s: the description has %d bytes", r.ID, len(r.FullDescription.Text))
+		case !strings.HasPrefix(r.Help.Markdown, "# "+r.ID+"\n") || !strings.HasPrefix(r.Help.Text, r.ID+"\n"):
+			t.Errorf("%s: the page starts %.20q, as text %.20q", r.ID, r.Help.Markdown, r.Help.Text)
+		}
+		for _, l := range link.FindAllStringSubmatch(r.Help.Markdown, -1) {
+			if !strings.HasPrefix(l[1], "https://") {
+				t.Errorf("%s: the page's link %s is relative", r.ID, l[1])
+			}
+		}
+	}
+	run = readSARIF(t, lintIn(t, dir, "-format=sarif", "-poollock", "./locks").stdout)
+	if rules := run.Tool.Driver.Rules; len(rules) != 1 || rules[0].ID != "poollock" {
+		t.Errorf("the rules are %+v", rules)
+	}
+}
+
+func TestSARIFFingerprintsStayWhenLinesMove(t *testing.T) {
+	dir := bookshop(t)
+	prints := func() (list []string) {
+		for _, r := range readSARIF(t, lintIn(t, dir, "-format=sarif", "./...").stdout).Results {
+			list = append(list, r.PartialFingerprints["advisorylint/v1"])
+		}
+		return list
+	}
+	before := prints()
+	writeFileIn(t, dir, kölnFile, strings.Replace(köln, "package stock\n", "// Package stock counts.\n\npackage stock\n", 1))
+	if after := prints(); !slices.Equal(after, before) || len(before) != 4 {
+		t.Errorf("got %q, want %q", after, before)
+	}
+}
+
+func writeFileIn(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The way to a finding may come from a dependency, whose place is another on each machine.
+func TestSARIFNamesRootsOfDependencies(t *testing.T) {
+	dir := bookshop(t)
+	out := runIn(t, dir, "go", "env", "GOROOT")
+	out.want(t, 0)
+	goroot := strings.TrimSpace(out.stdout)
+	got := lintIn(t, goroot, "-C", dir, "-format=sarif", "./...")
+	run := readSARIF(t, got.stdout)
+	want := "file://" + strings.ReplaceAll(dir, " ", "%20") + "/"
+	if base := run.Bases["%SRCROOT%"].URI; base != want || len(run.Bases) != 1 {
+		t.Errorf("the roots are %v, want %s for %%SRCROOT%%", run.Bases, want)
+	}
+}
+
+func TestGitHubAnnotations(t *testing.T) {
+	dir := bookshop(t)
+	t.Setenv("GITHUB_WORKSPACE", filepath.Dir(dir))
+	got := lintIn(t, dir, "-format=github", "-severity=poollock=error,unlockresult=info", "./...")
+	got.want(t, exitFindings, "2 findings in 1 package; 2 packages looked at\n")
+	root := filepath.Base(dir)
+	lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
+	for i, want := range [][2]string{
+		{"::error file=" + root + "/stock/köln 1.go,line=11,col=19,endColumn=38,title=advisorylint poollock::pg_advisory_lock runs on a pool: ",
+			"%0A" + root + "/locks/locks.go:13: pg_advisory_lock is sent here"},
+		{"::notice file=" + root + "/stock/köln 1.go,line=24,col=12,endColumn=66,title=advisorylint unlockresult::the answer of ", "pglock.Unlock"},
+	} {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], want[0]) || !strings.HasSuffix(lines[i], want[1]) {
+			t.Fatalf("want %q, got\n%s", want, got.stdout)
+		}
+	}
+	if len(lines) != 2 {
+		t.Errorf("got %d lines\n%s", len(lines), got.stdout)
+	}
+	t.Setenv("GITHUB_WORKSPACE", "")
+	if got := lintIn(t, dir, "-format=github", "./stock"); !strings.HasPrefix(got.stdout, "::warning file=stock/köln 1.go,line=11,") {
+		t.Errorf("got %q", got.stdout)
+	}
+}
+
+func TestCheckstyle(t *testing.T) {
+	dir := bookshop(t)
+	got := lintIn(t, dir, "-format=checkstyle", "-severity=poollock=info", "./...")
+	got.want(t, exitFindings)
+	var report struct {
+		Files []struct {
+			Name   string `xml:"name,attr"`
+			Errors []struct {
+				Line     int    `xml:"line,attr"`
+				Column   int    `xml:"column,attr"`
+				Severity string `xml:"severity,attr"`
+				Source   string `xml:"source,attr"`
+			} `xml:"error"`
+		} `xml:"file"`
+	}
+	if err := xml.Unmarshal([]byte(got.stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Files) != 1 || report.Files[0].Name != kölnFile || len(report.Files[0].Errors) != 2 {
+		t.Fatalf("got %+v", report)
+	}
+	pool, unread := report.Files[0].Errors[0], report.Files[0].Errors[1]
+	if pool.Line != 11 || pool.Column != 19 || pool.Severity != "info" || pool.Source != "advisorylint.poollock" {
+		t.Errorf("got %+v", pool)
+	}
+	if unread.Line != 24 || unread.Column != 12 || unread.Severity != "warning" || unread.Source != "advisorylint.unlockresult" {
+		t.Errorf("got %+v", unread)
+	}
+}
+
+func TestTextShowsSeveritiesThatAreChosen(t *testing.T) {
+	dir := warehouse(t)
+	lintIn(t, dir, "-severity=poollock=info", "./...").want(t, exitFindings, poolAt, " (poollock, info)\n")
+	writeFileIn(t, dir, ".advisorylint.yaml", "severity:\n  poollock: error\n")
+	lintIn(t, dir, "./...").want(t, exitFindings, poolAt, " (poollock, error)\n")
+	got := lintIn(t, dir, "-format=github", "./...")
+	if !strings.HasPrefix(got.stdout, "::error file=stock/stock.go,") {
+		t.Errorf("got %q", got.stdout)
+	}
+}
+
+// What is excluded is not shown as suppressed either.
+func TestSARIFLeavesExcludedFilesOut(t *testing.T) {
+	dir := bookshop(t)
+	got := lintIn(t, dir, "-format=sarif", "-exclude=stock/**", "./...")
+	got.want(t, exitClean)
+	if run := readSARIF(t, got.stdout); len(run.Results) != 0 {
+		t.Errorf("got %+v", run.Results)
+	}
+}
+
+// Who reads findings must learn that some may be missing.
+func TestFormatsTellOfPackagesThatWereNotLookedAt(t *testing.T) {
+	dir := writeModule(t, map[string]string{
+		"stock/stock.go": stock,
+		"odd/odd.go":     "package odd\n\nvar N int = \"{three}\"\n",
+	})
+	const trouble = `odd/odd.go:3:13: cannot use "{three}" (untyped string constant) as int value in variable declaration`
+	for name, written := range map[string]string{
+		"sarif":      `"text": "odd/odd.go:3:13: cannot use \"{{three}}\" (untyped`,
+		"github":     "\n::error title=advisorylint::" + trouble + "\n",
+		"checkstyle": `source="advisorylint.poollock"`,
+	} {
+		got := lintIn(t, dir, "-format="+name, "./...")
+		got.want(t, exitFailed, "advisorylint: "+trouble+"\n")
+		if !strings.Contains(got.stdout, written) {
+			t.Errorf("%s lacks %q\n%s", name, written, got.stdout)
+		}
+		if name == "sarif" {
+			run := readSARIF(t, got.stdout)
+			if run.Invocations[0].ExecutionSuccessful || len(run.Invocations[0].Notifications) != 1 || len(run.Results) != 1 {
+				t.Errorf("the invocation is %+v, with %d results", run.Invocations[0], len(run.Results))
+			}
+		}
+	}
+}
+
+func TestFormatJSONIsJSON(t *testing.T) {
+	dir := warehouse(t)
+	want := lintIn(t, dir, "-json", "./...")
+	for _, args := range [][]string{{"-format=json"}, {"-format", "json", "-json"}} {
+		got := lintIn(t, dir, append(args, "./...")...)
+		if got != want || !strings.Contains(got.stdout, `"poollock": [`) {
+			t.Errorf("%q: got\n%v\nwant\n%v", args, got, want)
+		}
+	}
+}
+
+func TestOutWritesWhatTheFormatPrints(t *testing.T) {
+	dir := warehouse(t)
+	if err := os.Mkdir(filepath.Join(dir, "reports"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name := range maps.Keys(map[string]bool{"sarif": true, "github": true, "checkstyle": true, "json": true}) {
+		want := lintIn(t, dir, "-format="+name, "./...")
+		for range 2 { // a file that is not there, and one that is
+			got := lintIn(t, filepath.Dir(dir), "-C", dir, "-format="+name, "-out=reports/"+name, "./...")
+			if text := readFile(t, dir, "reports", name); text != want.stdout || text == "" || got.stdout != "" || got.stderr != want.stderr {
+				t.Errorf("%s: the file has\n%s\nwant\n%s\n%v", name, text, want.stdout, got)
+			}
+		}
+		if runtime.GOOS == "linux" {
+			if got := lintIn(t, dir, "-format="+name, "-out=/dev/stdout", "./..."); got != want {
+				t.Errorf("%s: got\n%v\nwant\n%v", name, got, want)
+			}
+		}
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "reports"))
+	if err != nil || len(left) != 4 {
+		t.Errorf("the folder has %v, error %v", left, err)
+	}
+}
+
+func TestBadFormatsAreOneClearLine(t *testing.T) {
+	dir := warehouse(t)
+	for args, want := range map[string]string{
+		"-format=xml":                         "-format=xml: want text, json, sarif, github, checkstyle",
+		"-format=sarif -json":                 "-json is -format=json, and there is -format=sarif: choose one",
+		"-format=github -fix":                 "-format=github applies no fixes: choose it or -fix or -diff",
+		"-format=json -diff":                  "-format=json applies no fixes: choose it or -fix or -diff",
+		"-out=x.txt":                          "-out needs a -format other than text, which goes to standard error",
+		"-format=sarif -out=nowhere/x ./bins": "-out: open nowhere/x: no such file or directory",
+	} {
+		got := lintIn(t, dir, strings.Fields(args)...)
+		if got.code != exitFailed || got.stderr != "advisorylint: "+want+"\n" || got.stdout != "" {
+			t.Errorf("%s: want %q\n%v", args, want, got)
+		}
+	}
+	if got := vet(t, dir, "-format=sarif", "./..."); got.code == 0 || !strings.Contains(got.stderr, "-format") {
+		t.Errorf("go vet takes -format\n%v", got)
+	}
+}
