@@ -11,18 +11,18 @@ import (
 type Settings struct {
 	// Rules choose from the suite, item by item from the left: default, all, a rule's name; with a
 	// minus before it an item takes away. Empty: the default set.
-	Rules []string `json:"rules,omitempty" yaml:"rules"`
+	Rules []string `json:"rules,omitempty" yaml:"rules,omitempty"`
 	// Pooler is what the program's connections go through: transaction, session or none. Empty: unknown.
-	Pooler string `json:"pooler,omitempty" yaml:"pooler"`
+	Pooler string `json:"pooler,omitempty" yaml:"pooler,omitempty"`
 	// Clients are types that stand for a database, in libraries of which the linter knows nothing.
-	Clients []Client `json:"clients,omitempty" yaml:"clients"`
+	Clients []Client `json:"clients,omitempty" yaml:"clients,omitempty"`
 	// Wrappers are functions that send SQL text, where the linter cannot see that they do.
-	Wrappers []Wrapper `json:"wrappers,omitempty" yaml:"wrappers"`
+	Wrappers []Wrapper `json:"wrappers,omitempty" yaml:"wrappers,omitempty"`
 	// Exclude are patterns of files in which nothing is reported, relative to where they are given:
 	// "internal/gen/**", "**/*_mock.go".
-	Exclude []string `json:"exclude,omitempty" yaml:"exclude"`
+	Exclude []string `json:"exclude,omitempty" yaml:"exclude,omitempty"`
 	// Severity is error, warning or info, by rule. A rule without one has warning.
-	Severity map[string]string `json:"severity,omitempty" yaml:"severity"`
+	Severity map[string]string `json:"severity,omitempty" yaml:"severity,omitempty"`
 }
 
 // Client says what stands behind a type.
@@ -35,10 +35,10 @@ type Client struct {
 type Wrapper struct {
 	Func string `json:"func" yaml:"func"` // example.com/store.Run, or example.com/store.DB.Run for a method
 	// Handle is the kind of what it sends on; empty: that of its receiver or first argument.
-	Handle string `json:"handle,omitempty" yaml:"handle"`
+	Handle string `json:"handle,omitempty" yaml:"handle,omitempty"`
 	// SQL is the number of the argument that is the text, counted from 0 without a receiver; nil: the
 	// first string.
-	SQL *int `json:"sql,omitempty" yaml:"sql"`
+	SQL *int `json:"sql,omitempty" yaml:"sql,omitempty"`
 }
 
 // The options' names, which are the same wherever they can be given.
@@ -75,27 +75,36 @@ func (s *Settings) Has(name string) bool {
 
 // Over gives s with what it does not give taken from below.
 func (s Settings) Over(below Settings) Settings {
-	out := below
 	for _, name := range Names {
-		if !s.Has(name) {
-			continue
-		}
-		switch name {
-		case Rules:
-			out.Rules = s.Rules
-		case Pooler:
-			out.Pooler = s.Pooler
-		case Clients:
-			out.Clients = s.Clients
-		case Wrappers:
-			out.Wrappers = s.Wrappers
-		case Exclude:
-			out.Exclude = s.Exclude
-		case Severity:
-			out.Severity = s.Severity
+		if s.Has(name) {
+			below.take(name, &s)
 		}
 	}
-	return out
+	return below
+}
+
+// Only gives one option of s and no other.
+func (s *Settings) Only(name string) (one Settings) {
+	one.take(name, s)
+	return one
+}
+
+// take sets one option to what it is in from.
+func (s *Settings) take(name string, from *Settings) {
+	switch name {
+	case Rules:
+		s.Rules = from.Rules
+	case Pooler:
+		s.Pooler = from.Pooler
+	case Clients:
+		s.Clients = from.Clients
+	case Wrappers:
+		s.Wrappers = from.Wrappers
+	case Exclude:
+		s.Exclude = from.Exclude
+	case Severity:
+		s.Severity = from.Severity
+	}
 }
 
 // Form is how much of a rule runs.

@@ -65,7 +65,7 @@ func TestSetReadsWhatTextWrites(t *testing.T) {
 		Pooler:   {"transaction"},
 		Clients:  {"example.com/a.DB=pool,example.com/b.Line=conn"},
 		Wrappers: {"example.com/a.Run", "example.com/a.DB.Run=tx", "example.com/a.Run=pool:3,example.com/a.Ask=:0"},
-		Exclude:  {"gen/**,**/*_mock.go"},
+		Exclude:  {"gen/**,**/*_mock.go", "{a,b{c,d}}/**,e"},
 		Severity: {"lockwait=info,poollock=error"},
 	} {
 		for _, text := range texts {
@@ -94,6 +94,9 @@ func TestOverTakesWholeOptions(t *testing.T) {
 		if got.Text(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.Text(name), want)
 		}
+	}
+	if only := file.Only(Exclude); only.Text(Exclude) != "gen" || only.Has(Rules) || only.Has(Clients) {
+		t.Errorf("only exclude: %+v", only)
 	}
 	if all := file.Over(flags); all.Text(Rules) != "default" || all.Text(Severity) != "b=error" {
 		t.Errorf("the other way round: %+v", all)

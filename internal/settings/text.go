@@ -50,9 +50,19 @@ func (s *Settings) Set(name, text string) error {
 	return nil
 }
 
+// list splits at commas outside braces, which patterns have.
 func list(text string) []string {
 	items := []string{}
-	for item := range strings.SplitSeq(text, ",") {
+	depth := 0
+	for item := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		return r == ',' && depth <= 0
+	}) {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
 		}
