@@ -47,10 +47,14 @@ func allDeclared() *declared {
 	return d
 }
 
-// packageOf cuts the names behind the import path off.
+// packageOf cuts the names behind the import path off. A version in the last element is part of the path:
+// gopkg.in/store.v2.DB.
 func packageOf(name string) string {
 	slash := strings.LastIndexByte(name, '/') + 1
-	pkg, _, _ := strings.Cut(name[slash:], ".")
+	pkg, rest, _ := strings.Cut(name[slash:], ".")
+	if version, _, ok := strings.Cut(rest, "."); ok && isMajor(version) {
+		pkg += "." + version
+	}
 	return name[:slash] + pkg
 }
 
