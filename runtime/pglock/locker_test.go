@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/advisorylint/advisorylint/internal/testserver"
 	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
@@ -32,6 +34,8 @@ func TestConformance(t *testing.T) {
 			Shared:  true,
 			Fencing: true,
 			Claims:  true,
+
+			Goroutines: []goleak.Option{goroutines.OfOpenPgx()}, // of the pools, which stay open
 		})
 	})
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
+	"github.com/advisorylint/advisorylint/runtime/internal/goroutines"
 	"github.com/advisorylint/advisorylint/runtime/lock"
 	"github.com/advisorylint/advisorylint/runtime/locktest"
 )
@@ -30,5 +33,7 @@ func TestConformance(t *testing.T) {
 		Shared:  true,
 		Fencing: true,
 		Claims:  true,
+
+		Goroutines: []goleak.Option{goroutines.OfOpenPgx()}, // of the connections that the hooks use
 	})
 }

@@ -360,7 +360,7 @@ func TestDoTxLeavesNoGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	running := goleak.IgnoreCurrent()
-	defer goroutines.WantGone(t, 2*patience, running)
+	defer goroutines.WantGone(t, 2*patience, running, goroutines.OfOpenPgx())
 	if err := DoTx(t.Context(), pool, txKey(t), func(context.Context, pgx.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}

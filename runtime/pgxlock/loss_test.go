@@ -132,8 +132,12 @@ func TestReleaseOfSilentServerEndsWithItsTimeout(t *testing.T) {
 			if took := time.Since(start); took < timeout || took > timeout+patience {
 				t.Errorf("Release took %v, want %v", took, timeout)
 			}
+			start = time.Now()
 			if err := l.Close(); err != nil {
 				t.Error(err)
+			}
+			if took := time.Since(start); took > patience {
+				t.Errorf("Close took %v: it waited for the heartbeat", took)
 			}
 			s.resume(pid)
 			eventually(t, "the server frees the lock", func() bool { return s.grants(key) == 0 })

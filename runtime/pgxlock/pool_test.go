@@ -197,7 +197,7 @@ func TestCloseLeavesNoGoroutineAndNoSession(t *testing.T) {
 	if cause := context.Cause(h.Context()); !errors.Is(cause, lock.ErrClosed) {
 		t.Errorf("the lock ended with %v, want ErrClosed", cause)
 	}
-	goroutines.WantGone(t, patience, running)
+	goroutines.WantGone(t, patience, running, goroutines.OfOpenPgx())
 	s.free()
 }
 

@@ -12,6 +12,12 @@ import (
 // connection, goes on to read from it. Goleak itself waits for half a second.
 const patience = 30 * time.Second
 
+// OfOpenPgx ignores what pgx runs for as long as a connection is open, on a machine so slow that a write to it once
+// took more than 15 ms: one that waits in a read, of which the next who reads gets what it has read.
+func OfOpenPgx() goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead")
+}
+
 // Verify fails the test when it leaves a goroutine that was not there before, once everything that is
 // registered with Cleanup later has been done. Ignore is what may be left.
 func Verify(tb testing.TB, ignore ...goleak.Option) {
