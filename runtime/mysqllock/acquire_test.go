@@ -218,8 +218,16 @@ func TestBusyKeyFreesThoseBeforeItAndKeepsTheConnection(t *testing.T) {
 	}
 	l := s.locker(db)
 	for wait, want := range map[time.Duration]error{0: lock.ErrNotAcquired, 20 * time.Millisecond: lock.ErrTimeout} {
-		if _, err := l.AcquireAll(patient(t), keys, lock.Wait(wait)); !errors.Is(err, want) {
-			t.Errorf("Wait(%v): %v, want %v", wait, err, want)
+		for range 20 {
+			if _, err := l.AcquireAll(patient(t), keys, lock.Wait(wait)); !errors.Is(err, want) {
+				t.Errorf("Wait(%v): %v, want %v", wait, err, want)
+			}
+			// On a loaded machine the client may give up, and close the connection, before it has heard of the no.
+			if wait == 0 || db.Stats().OpenConnections == 1 {
+				break
+			}
+			t.Log("the client gave up first")
+			s.wantNothing(keys[0].Name64())
 		}
 		if id := s.holder(keys[0].Name64()); id != 0 {
 			t.Errorf("Wait(%v): connection %d still has the first key", wait, id)
