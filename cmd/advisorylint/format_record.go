@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 	version, _ := build()
 	run := &findings.Run{
 		Version:  version,
-		Roots:    []findings.Root{{ID: "%SRCROOT%", Dir: dir}},
-		Checkout: os.Getenv("GITHUB_WORKSPACE"),
+		Dir:      dir,
+		Roots:    []findings.Root{{ID: "%SRCROOT%", Dir: sourceRoot(dir)}},
 		Troubles: troubles,
 	}
 	// govulncheck's names for where dependencies are.
@@ -51,6 +52,16 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 		run.Findings = append(run.Findings, f.record(&sources))
 	}
 	return run, nil
+}
+
+// sourceRoot is what paths of sources are relative to: the repository in an action of GitHub, where both
+// annotations and code scanning take them for that, and the working directory elsewhere.
+func sourceRoot(dir string) string {
+	checkout := os.Getenv("GITHUB_WORKSPACE")
+	if rel, err := filepath.Rel(checkout, dir); checkout != "" && err == nil && filepath.IsLocal(rel) {
+		return checkout
+	}
+	return dir
 }
 
 // documented gives the rules that ran, with what the suite says of them.

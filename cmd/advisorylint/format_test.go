@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/xml"
 	"go/format"
+	"go/token"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/go/analysis"
+
 	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/findings"
 	"github.com/advisorylint/advisorylint/internal/findings/sarif"
 	"github.com/advisorylint/advisorylint/internal/findings/sarif/sariftest"
 )
@@ -161,6 +165,23 @@ func TestSARIFFixesAsFixDoes(t *testing.T) {
 	}
 }
 
+// Who reads the finding of a generated file is shown another file, which the edits do not fit.
+func TestFixesOfGeneratedFilesAreLeftOut(t *testing.T) {
+	for _, generated := range []bool{false, true} {
+		fset := token.NewFileSet()
+		file := fset.AddFile("/elsewhere/gen.go", -1, 100)
+		file.SetLines([]int{0, 10, 20})
+		if generated {
+			file.AddLineInfo(10, "/elsewhere/gen.tmpl", 70)
+		}
+		edits := []analysis.TextEdit{{Pos: file.Pos(2), End: file.Pos(3)}, {Pos: file.Pos(12)}}
+		got := recordEdits(fset, edits, new(findings.Sources))
+		if generated && got != nil || !generated && (len(got) != 2 || got[1].Span.End != got[1].Span.Start) {
+			t.Errorf("generated %t: got %+v", generated, got)
+		}
+	}
+}
+
 // The log lists the rules that ran and no others, with pages that hold wherever they are read.
 func TestSARIFDocumentsTheRulesThatRan(t *testing.T) {
 	dir := bookshop(t)
@@ -267,7 +288,12 @@ func TestGitHubAnnotations(t *testing.T) {
 	if len(lines) != 2 {
 		t.Errorf("got %d lines\n%s", len(lines), got.stdout)
 	}
-	t.Setenv("GITHUB_WORKSPACE", "")
+	// Code scanning takes relative paths for the repository's too.
+	run := readSARIF(t, lintIn(t, dir, "-format=sarif", "./stock").stdout)
+	if got, want := run.Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI, root+"/stock/k%C3%B6ln%201.go"; got != want {
+		t.Errorf("the log has %s, want %s", got, want)
+	}
+	t.Setenv("GITHUB_WORKSPACE", filepath.Join(dir, "elsewhere"))
 	if got := lintIn(t, dir, "-format=github", "./stock"); !strings.HasPrefix(got.stdout, "::warning file=stock/köln 1.go,line=11,") {
 		t.Errorf("got %q", got.stdout)
 	}

@@ -32,7 +32,7 @@ type checkstyleError struct {
 func (r *Run) Checkstyle(w io.Writer) error {
 	report := checkstyleReport{Version: "10.0"}
 	for _, f := range r.shown() {
-		name := shortest(f.Span.File, r.dir())
+		name := shortest(f.Span.File, r.Dir)
 		i := slices.IndexFunc(report.Files, func(x checkstyleFile) bool { return x.Name == name })
 		if i < 0 {
 			i = len(report.Files)

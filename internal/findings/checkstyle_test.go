@@ -30,6 +30,9 @@ func FuzzCheckstyleSurvivesAParser(f *testing.F) {
 		if err := r.Checkstyle(&out); err != nil {
 			t.Fatal(err)
 		}
+		if strings.Contains(out.String(), `column="0"`) {
+			t.Errorf("a column that is not known is written: %q", out.String())
+		}
 		var got checkstyleReport
 		if err := xml.Unmarshal(out.Bytes(), &got); err != nil {
 			t.Fatalf("%v in %q", err, out.String())

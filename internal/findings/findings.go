@@ -7,8 +7,8 @@ import "cmp"
 // Run is what one run of the linter found.
 type Run struct {
 	Version  string // of the linter, as its build recorded it
-	Roots    []Root // the working directory first
-	Checkout string // where the repository is checked out; empty: not known
+	Dir      string // the working directory
+	Roots    []Root // the one of the sources first
 	Rules    []Rule // those that ran, in the suite's order
 	Findings []Finding
 	// Troubles say, a line each, what could not be looked at.

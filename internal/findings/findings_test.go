@@ -80,7 +80,7 @@ func shop(t *testing.T) *Run {
 		list[i].Line = s.Line(f.Span.File, f.Span.Start.Line)
 	}
 	return &Run{
-		Version: "v1.4.0", Findings: list,
+		Version: "v1.4.0", Findings: list, Dir: filepath.Join(dir, "lager"),
 		Roots: []Root{{"%SRCROOT%", dir}, {"%GOMODCACHE%", cache}, {"%GOROOT%", filepath.Join(tmp, "go")}},
 		Rules: []Rule{
 			{Name: "poollock", Summary: "of pools", About: "About pools.", Page: "# Pools {x}", PageText: "Pools {x}", URL: "https://example.org/poollock.md"},
@@ -139,7 +139,7 @@ func TestFormats(t *testing.T) {
 		"shop.sarif": asSARIF, "shop.github": asGitHub, "shop.checkstyle.xml": asCheckstyle,
 	} {
 		r := shop(t)
-		got := strings.ReplaceAll(write(t, r, format), filepath.Dir(r.dir()), "/tmp")
+		got := strings.ReplaceAll(write(t, r, format), filepath.Dir(r.Roots[0].Dir), "/tmp")
 		golden := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -245,10 +245,10 @@ func TestFingerprintsAreStable(t *testing.T) {
 
 // moved gives the directory and the findings of a checkout elsewhere.
 func moved(r *Run) (string, []Finding) {
-	elsewhere := filepath.Join(filepath.Dir(r.dir()), "elsewhere")
+	elsewhere := filepath.Join(filepath.Dir(r.Roots[0].Dir), "elsewhere")
 	list := slices.Clone(r.Findings)
 	for i, f := range list {
-		if rel, ok := below(r.dir(), f.Span.File); ok {
+		if rel, ok := below(r.Roots[0].Dir, f.Span.File); ok {
 			list[i].Span.File = filepath.Join(elsewhere, rel)
 		}
 	}

@@ -35,7 +35,7 @@ type property struct{ name, value string }
 
 func (r *Run) properties(f Finding) []property {
 	start, end := f.Span.Start, f.Span.End
-	list := []property{{"file", r.checkedOut(f.Span.File)}, {"line", strconv.Itoa(start.Line)}}
+	list := []property{{"file", r.sourcePath(f.Span.File)}, {"line", strconv.Itoa(start.Line)}}
 	if end.Line > start.Line {
 		list = append(list, property{"endLine", strconv.Itoa(end.Line)})
 	}
@@ -53,13 +53,10 @@ func (r *Run) properties(f Finding) []property {
 func (r *Run) text(f Finding) string {
 	text := f.Message
 	for _, s := range f.Related {
-		text += fmt.Sprintf("\n%s:%d: %s", r.checkedOut(s.Span.File), s.Span.Start.Line, s.Message)
+		text += fmt.Sprintf("\n%s:%d: %s", r.sourcePath(s.Span.File), s.Span.Start.Line, s.Message)
 	}
 	return text
 }
-
-// checkedOut is a path as the repository has it.
-func (r *Run) checkedOut(file string) string { return shortest(file, r.Checkout, r.dir()) }
 
 func command(out *strings.Builder, name string, properties []property, text string) {
 	out.WriteString("::" + name)

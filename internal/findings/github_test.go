@@ -79,15 +79,3 @@ func FuzzGitHubSurvivesTheRunner(f *testing.F) {
 		}
 	})
 }
-
-// The log of an action has the repository's root as GITHUB_WORKSPACE, wherever the linter runs.
-func TestGitHubPathsStartAtTheCheckout(t *testing.T) {
-	r := &Run{
-		Checkout: "/home/runner/shop", Roots: []Root{{"%SRCROOT%", "/home/runner/shop/backend"}},
-		Findings: []Finding{{Rule: "poollock", Message: "x", Span: Span{"/home/runner/shop/backend/a.go", Position{3, 0, 0}, Position{}}}},
-	}
-	const want = "::warning file=backend/a.go,line=3,title=advisorylint poollock::x\n"
-	if got := write(t, r, asGitHub); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -18,29 +18,31 @@ func below(dir, path string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// shortest gives a path relative to the first of dirs that it lies below, with slashes; the path itself
-// when there is none.
-func shortest(path string, dirs ...string) string {
-	for _, dir := range dirs {
-		if rel, ok := below(dir, path); ok {
-			return rel
-		}
+// shortest gives a path relative to dir when it lies below it, and as it is otherwise; with slashes.
+func shortest(path, dir string) string {
+	if rel, ok := below(dir, path); ok {
+		return rel
 	}
 	return filepath.ToSlash(path)
 }
 
-// dir is the working directory.
-func (r *Run) dir() string {
+// sourcePath is a path as the sources' root has it.
+func (r *Run) sourcePath(file string) string {
 	if len(r.Roots) == 0 {
-		return ""
+		return filepath.ToSlash(file)
 	}
-	return r.Roots[0].Dir
+	return shortest(file, r.Roots[0].Dir)
 }
 
 // relativeURI writes a path with slashes as a relative reference (RFC 3986, section 4.2).
 func relativeURI(path string) string {
-	// URL.String puts ./ before a first segment that would read as a scheme.
-	return (&url.URL{Path: path}).String()
+	// URL.String puts ./ before a first segment that would read as a scheme, and code scanning does not
+	// find a file by that.
+	rel := strings.TrimPrefix((&url.URL{Path: path}).String(), "./")
+	if first, _, _ := strings.Cut(rel, "/"); strings.Contains(first, ":") {
+		rel = strings.ReplaceAll(first, ":", "%3A") + rel[len(first):]
+	}
+	return rel
 }
 
 // fileURI writes an absolute path with slashes as a URI. On Windows it starts with a drive or a host.

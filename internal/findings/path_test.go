@@ -2,7 +2,6 @@ package findings
 
 import (
 	"net/url"
-	"path/filepath"
 	"testing"
 )
 
@@ -20,29 +19,30 @@ func TestURIs(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"stock/a b.go": "stock/a%20b.go",
-		"a:b.go":       "./a:b.go", // not the scheme a
-		"d/a:b.go":     "d/a:b.go",
+		"a:b.go":       "a%3Ab.go", // not the scheme a
+		"x/a:b.go":     "x/a:b.go",
+		"a:/b:c.go":    "a%3A/b:c.go",
 		"50%#1?.go":    "50%25%231%3F.go",
 	} {
 		got := relativeURI(path)
 		if got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
-		if u, err := url.Parse(got); err != nil || filepath.Clean(u.Path) != path {
+		if u, err := url.Parse(got); err != nil || u.Path != path {
 			t.Errorf("%s reads as %v, error %v", got, u, err)
 		}
 	}
 }
 
 func TestShortestPath(t *testing.T) {
-	for _, test := range []struct{ path, checkout, dir, want string }{
-		{"/src/shop/stock/a.go", "/src", "/src/shop", "shop/stock/a.go"},
-		{"/src/shop/stock/a.go", "", "/src/shop", "stock/a.go"},
-		{"/src/shop/stock/a.go", "/elsewhere", "/src/shop", "stock/a.go"},
-		{"/src/shopping/a.go", "", "/src/shop", "/src/shopping/a.go"},
-		{"stock/a.y", "/src", "/src/shop", "stock/a.y"},
+	for _, test := range []struct{ path, dir, want string }{
+		{"/src/shop/stock/a.go", "/src/shop", "stock/a.go"},
+		{"/src/shopping/a.go", "/src/shop", "/src/shopping/a.go"},
+		{"/src/a.go", "/src/shop", "/src/a.go"},
+		{"/src/a.go", "", "/src/a.go"},
+		{"stock/a.y", "/src/shop", "stock/a.y"},
 	} {
-		if got := shortest(test.path, test.checkout, test.dir); got != test.want {
+		if got := shortest(test.path, test.dir); got != test.want {
 			t.Errorf("%v: got %s", test, got)
 		}
 	}
