@@ -82,6 +82,7 @@ issues: {max-issues-per-linter: 0, max-same-issues: 0, uniq-by-line: false}
 type run struct {
 	code   int
 	issues []issue
+	out    string // its standard output
 	log    string // what it says on its standard error
 }
 
@@ -123,14 +124,14 @@ func (p *project) exec(t *testing.T, args ...string) run {
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "GOLANGCI_LINT_CACHE="+p.cache, "GL_DEBUG=goanalysis/issues/cache,goanalysis/facts/cache")
-	var log bytes.Buffer
-	cmd.Stderr = &log
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	r := run{code: cmd.ProcessState.ExitCode(), log: strings.ReplaceAll(log.String(), `\"`, `"`)}
+	r := run{code: cmd.ProcessState.ExitCode(), out: out.String(), log: strings.ReplaceAll(log.String(), `\"`, `"`)}
 	if data, err := os.ReadFile(report); err == nil {
 		var out struct{ Issues []issue }
 		if err := json.Unmarshal(data, &out); err != nil {

@@ -24,3 +24,9 @@ func Free(ctx context.Context, q Querier, berth int64) (bool, error) {
 	err := q.QueryRowContext(ctx, `SELECT pg_advisory_unlock($1)`, berth).Scan(&had)
 	return had, err
 }
+
+// Warden keeps one berth.
+type Warden struct{ Berth int64 }
+
+// Reserve is the Reserve of the warden's berth.
+func (w *Warden) Reserve(ctx context.Context, q Querier) error { return Reserve(ctx, q, w.Berth) }

@@ -12,3 +12,6 @@ import (
 func Arrive(ctx context.Context, db *sql.DB, number int64) error {
 	return berth.Reserve(ctx, db, number)
 }
+
+// Warden is who keeps a berth of the dock.
+func Warden(number int64) *berth.Warden { return &berth.Warden{Berth: number} }
