@@ -48,7 +48,7 @@ func TestFilterOfThePageMakesACodeQualityReport(t *testing.T) {
 	want := map[string]any{
 		"check_name": "poollock",
 		"severity":   "major",
-		"location":   map[string]any{"path": "stock/stock.go", "lines": map[string]any{"begin": 9.0}},
+		"location":   map[string]any{"path": "shop/stock/stock.go", "lines": map[string]any{"begin": 9.0}},
 	}
 	if !reflect.DeepEqual(issue, want) {
 		t.Errorf("the report has\n%#v, want\n%#v", issue, want)

@@ -198,6 +198,8 @@ func TestActionWritesFiles(t *testing.T) {
 		}
 		if isJSON := json.Valid(data); isJSON != (test.with["format"] == "sarif") {
 			t.Errorf("%v: JSON %t", test.with, isJSON)
+		} else if isJSON && !strings.Contains(string(data), `"uri": "shop/stock/stock.go"`) {
+			t.Errorf("%v: code scanning takes paths from the repository's root\n%s", test.with, data)
 		}
 	}
 }
