@@ -1,0 +1,3 @@
+module example.org/bakery
+
+go 1.26
