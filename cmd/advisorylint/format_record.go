@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"go/token"
 	"net/url"
 	"os"
@@ -33,14 +33,11 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 		Roots:    []findings.Root{{ID: "%SRCROOT%", Dir: sourceRoot(dir)}},
 		Troubles: troubles,
 	}
-	// govulncheck's names for where dependencies are.
-	for _, name := range []string{"GOMODCACHE", "GOROOT"} {
-		out, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return nil, errors.New("go env " + name + ": " + goMessage(err))
-		}
-		run.Roots = append(run.Roots, findings.Root{ID: "%" + name + "%", Dir: strings.TrimSpace(string(out))})
+	dependencies, err := dependencyRoots()
+	if err != nil {
+		return nil, err
 	}
+	run.Roots = append(run.Roots, dependencies...)
 	if run.Rules, err = documented(graph, c); err != nil {
 		return nil, err
 	}
@@ -62,6 +59,20 @@ func sourceRoot(dir string) string {
 		return checkout
 	}
 	return dir
+}
+
+// dependencyRoots is where dependencies are, under govulncheck's names.
+func dependencyRoots() ([]findings.Root, error) {
+	names := []string{"GOMODCACHE", "GOROOT"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	var roots []findings.Root
+	for i, dir := range strings.SplitN(string(out), "\n", len(names)) {
+		roots = append(roots, findings.Root{ID: "%" + names[i] + "%", Dir: strings.TrimSpace(dir)})
+	}
+	return roots, nil
 }
 
 // documented gives the rules that ran, with what the suite says of them.
