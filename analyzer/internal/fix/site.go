@@ -10,6 +10,7 @@ import (
 	"go/format"
 	"go/token"
 	"go/types"
+	"os"
 	"slices"
 	"strings"
 
@@ -33,7 +34,11 @@ func newSite(pass *analysis.Pass, e *lockflow.Event) *site {
 		return nil
 	}
 	tok := pass.Fset.File(e.File.Package)
-	src, err := pass.ReadFile(tok.Name())
+	read := pass.ReadFile
+	if read == nil {
+		read = os.ReadFile // Bazel's nogo leaves the field out; the sources are among its action's inputs
+	}
+	src, err := read(tok.Name())
 	if err != nil || len(src) != tok.Size() {
 		return nil
 	}
