@@ -3,9 +3,10 @@ package goplsbuild
 import (
 	"fmt"
 	"go/version"
-	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
 // oldest is the first gopls that takes its analyzers from vet.Suite.
@@ -18,32 +19,30 @@ type release struct {
 	tools   string // the version of golang.org/x/tools that it is made for
 }
 
-var (
-	released   = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
-	prerelease = regexp.MustCompile(`^v\d+\.\d+\.\d+-[0-9A-Za-z.-]+$`)
-)
+// stable reports whether a version is a release and not one before it.
+func stable(v string) bool { return semver.Prerelease(v) == "" }
 
 // choose gives the release of that version, or the newest that the go command can build.
 func (g *goCommand) choose(wanted string) (*release, error) {
-	if wanted != "" && !released.MatchString(wanted) && !prerelease.MatchString(wanted) {
+	switch {
+	case wanted == "":
+	case semver.Canonical(wanted) != wanted:
 		return nil, fmt.Errorf("-version %s: want a version of gopls, such as %s", wanted, oldest)
+	case semver.Compare(wanted, oldest) < 0:
+		return nil, fmt.Errorf("-version %s: the rules can be put into gopls %s and later", wanted, oldest)
 	}
-	all, listed := g.versions()
 	if wanted == "" {
-		if listed != nil {
-			return nil, listed
-		}
-		return g.newest(all)
+		return g.newest()
 	}
 	r, err := g.look(wanted)
-	switch {
-	case slices.Contains(all, oldest) && slices.Contains(all, wanted) && slices.Index(all, wanted) < slices.Index(all, oldest):
-		return nil, fmt.Errorf("-version %s: the rules can be put into gopls %s and later", wanted, oldest)
-	case err != nil && listed == nil && !slices.Contains(all, wanted):
-		return nil, fmt.Errorf("-version %s: there is no such gopls; the newest is %s", wanted, last(all))
-	case err != nil:
+	if err != nil {
+		all, listed := g.versions()
+		if listed == nil && !slices.Contains(all, wanted) {
+			return nil, fmt.Errorf("-version %s: there is no such gopls; the newest is %s", wanted, last(all))
+		}
 		return nil, fmt.Errorf("-version %s: %w", wanted, err)
-	case !g.builds(r) && !g.switches():
+	}
+	if !g.builds(r) && !g.switches() {
 		return nil, fmt.Errorf("-version %s: gopls %s needs Go %s, and the go command is %s: leave -version out for the newest that it can build, or install a newer Go",
 			wanted, wanted, r.goLine, g.version)
 	}
@@ -59,11 +58,19 @@ func (g *goCommand) versions() ([]string, error) {
 	return module.Versions, nil
 }
 
-// newest gives the newest release of all that the go command builds as it is.
-func (g *goCommand) newest(all []string) (*release, error) {
-	var first *release // the newest of all
+// newest gives the newest release that the go command builds as it is.
+func (g *goCommand) newest() (*release, error) {
+	all, err := g.versions()
+	if err != nil {
+		return nil, err
+	}
+	return g.newestOf(all)
+}
+
+func (g *goCommand) newestOf(all []string) (*release, error) {
+	seen := false
 	for _, v := range slices.Backward(all) {
-		if !released.MatchString(v) {
+		if !stable(v) || semver.Compare(v, oldest) < 0 {
 			continue
 		}
 		r, err := g.look(v)
@@ -73,23 +80,18 @@ func (g *goCommand) newest(all []string) (*release, error) {
 		if g.builds(r) {
 			return r, nil
 		}
-		if first == nil {
-			first = r
-		}
-		if v == oldest {
-			break
-		}
+		seen = true
 	}
-	if first == nil {
-		return nil, fmt.Errorf("the module proxy has no version of %s: name one with -version", gopls)
+	if seen {
+		return nil, fmt.Errorf("gopls %s and later need a newer Go than %s: install one", oldest, g.version)
 	}
-	return nil, fmt.Errorf("gopls %s and later need a newer Go than %s: install one", oldest, g.version)
+	return nil, fmt.Errorf("the module proxy lists no gopls %s or later: name a version with -version", oldest)
 }
 
 // last is the newest release of a list that is in order.
 func last(all []string) string {
 	for _, v := range slices.Backward(all) {
-		if released.MatchString(v) {
+		if stable(v) {
 			return v
 		}
 	}

@@ -30,7 +30,7 @@ func TestTheNewestGoplsThatGoCanBuildIsTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !g.builds(chosen) || !released.MatchString(chosen.version) || chosen.tools == "" {
+	if !g.builds(chosen) || !stable(chosen.version) || chosen.tools == "" {
 		t.Errorf("chosen: %+v", chosen)
 	}
 	at := slices.Index(all, chosen.version)
@@ -43,7 +43,7 @@ func TestTheNewestGoplsThatGoCanBuildIsTheDefault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if released.MatchString(later) && g.builds(r) {
+		if stable(later) && g.builds(r) {
 			t.Errorf("%s is newer than %s", later, chosen.version)
 		}
 		passed++
@@ -53,6 +53,11 @@ func TestTheNewestGoplsThatGoCanBuildIsTheDefault(t *testing.T) {
 	}
 }
 
+func TestThePrereleasesAndTheTooOldAreNoDefault(t *testing.T) {
+	_, err := goOf(t, "go1.26.0", "local").newestOf([]string{"v0.22.0", "v0.23.0-pre.2"})
+	wantError(t, err, "the module proxy lists no gopls v0.23.0 or later: name a version with -version")
+}
+
 func TestVersionThatCannotBeBuilt(t *testing.T) {
 	for wanted, texts := range map[string][]string{
 		"latest":      {"-version latest: want a version of gopls"},
@@ -60,7 +65,8 @@ func TestVersionThatCannotBeBuilt(t *testing.T) {
 		"v0.23":       {"-version v0.23: want a version"},
 		"v0.22.0":     {"-version v0.22.0: the rules can be put into gopls v0.23.0 and later"},
 		"v0.9999.0":   {"-version v0.9999.0: there is no such gopls; the newest is v0."},
-		"v0.23.0-rc1": {"-version v0.23.0-rc1: there is no such gopls"},
+		"v0.23.0-rc1": {"-version v0.23.0-rc1: the rules can be put into gopls v0.23.0 and later"},
+		"v0.23.1-rc1": {"-version v0.23.1-rc1: there is no such gopls"},
 	} {
 		_, err := goOf(t, "", "local").choose(wanted)
 		wantError(t, err, texts...)

@@ -204,6 +204,30 @@ func (e *Editor) Change(ctx context.Context, path, text string) (int, error) {
 	})
 }
 
+// Diagnose waits until the server has looked at all of the files given, as gopls does by a command.
+func (e *Editor) Diagnose(ctx context.Context, paths ...string) error {
+	uris := make([]string, len(paths))
+	for i, path := range paths {
+		uris[i] = URI(path)
+	}
+	return e.execute(ctx, "gopls.diagnose_files", map[string]any{"Files": uris}, nil)
+}
+
+// Heap is how many bytes the server holds after a garbage collection.
+func (e *Editor) Heap(ctx context.Context) (int64, error) {
+	var stats struct{ HeapAlloc int64 }
+	err := e.execute(ctx, "gopls.mem_stats", nil, &stats)
+	return stats.HeapAlloc, err
+}
+
+func (e *Editor) execute(ctx context.Context, command string, argument, result any) error {
+	params := map[string]any{"command": command}
+	if argument != nil {
+		params["arguments"] = []any{argument}
+	}
+	return e.conn.Call(ctx, "workspace/executeCommand", params, result)
+}
+
 // Action is something that the server offers to do.
 type Action struct {
 	Title       string       `json:"title"`
