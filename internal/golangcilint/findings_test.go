@@ -85,6 +85,13 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// The cache does not know the command's file, so that it must not matter.
+func TestConfigurationFileIsNotRead(t *testing.T) {
+	p := newProject(t)
+	p.write(t, ".advisorylint.yaml", func(string) string { return "rules: [lockwait]\n" })
+	p.lint(t).want(t, byDefault()...)
+}
+
 // A wrong setting ends golangci-lint before it looks at anything.
 func TestWrongSettingsAreOneLine(t *testing.T) {
 	p := newProject(t)
