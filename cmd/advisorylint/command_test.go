@@ -134,7 +134,7 @@ func TestLintReportsAndCounts(t *testing.T) {
 	lintIn(t, dir, "./bins").want(t, 0, "no findings; 1 package looked at\n")
 	lintIn(t, filepath.Join(dir, "stock")).want(t, 3, "stock.go:9:12: ")
 	lintIn(t, filepath.Dir(dir), "-C", dir, "./...").want(t, 3, "\n1 finding", poolAt)
-	lintIn(t, dir, "-debug", "./...").want(t, 3, poolAt, "advisorylint: 2 packages: loaded in ")
+	lintIn(t, dir, "-debug", "./...").want(t, 3, poolAt, "advisorylint: 2 packages in ")
 	lintIn(t, dir, "-c=1", "./...").want(t, 3, poolAt, "\n8\tfunc Count", "\n9\t\t_, err", "\n10\t\treturn err\n1 finding")
 }
 

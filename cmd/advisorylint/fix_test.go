@@ -55,7 +55,7 @@ type fixture struct {
 func loadFixture(t *testing.T, files map[string]string) *fixture {
 	t.Helper()
 	dir := writeModule(t, files)
-	pkgs, err := packages.Load(&packages.Config{Mode: loadMode, Dir: dir}, ".")
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax | packages.NeedModule, Dir: dir}, ".")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
 		t.Fatalf("load: %v %v", err, pkgs)
 	}

@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/advisorylint/advisorylint/internal/check"
 )
 
 // guard makes a panic in a rule, or in what rules stand on, an error of that analyzer on that package.
 // Drivers run analyzers in goroutines of their own, where main cannot recover. It changes the
 // analyzers themselves, since rules look their requirements up by identity; call it once.
 func guard(rules []*analysis.Analyzer) {
-	for _, a := range withRequired(rules) {
+	for _, a := range check.Required(rules) {
 		a.Run = guarding(a.Name, a.Run)
 	}
 }

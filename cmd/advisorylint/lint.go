@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"time"
 
 	"golang.org/x/tools/go/analysis/checker"
@@ -26,28 +28,18 @@ func lint(o *options) int {
 	}
 
 	guard(rules)
-	progress := startProgress(os.Stderr, "loading packages")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	progress := startProgress(os.Stderr, "listing packages")
 	defer progress.end()
 	start := time.Now()
-	pkgs, err := load(o)
-	if err != nil {
-		progress.end()
-		return fail(err)
-	}
-	if err := governed(choice, subjects(pkgs)); err != nil {
-		progress.end()
-		return fail(err)
-	}
-	loaded := time.Now()
-	progress.say("looking at locks")
-	graph, err := checker.Analyze(rules, subjects(pkgs), nil)
+	pkgs, graph, err := inspect(ctx, o, choice, rules, progress)
 	progress.end()
 	if err != nil {
 		return fail(err)
 	}
 	if o.debug {
-		fmt.Fprintf(os.Stderr, "advisorylint: %s: loaded in %s, looked at in %s\n", count(len(pkgs), "package"),
-			loaded.Sub(start).Round(time.Millisecond), time.Since(loaded).Round(time.Millisecond))
+		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
 	}
 	return present(o, newChosen(choice), pkgs, graph)
 }

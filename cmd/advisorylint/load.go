@@ -1,42 +1,61 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/check"
+	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
-// loadMode is what checker.Analyze asks for: rules stand on facts, so dependencies are needed from
-// source too.
-const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
-	packages.NeedTypesSizes | packages.NeedModule | packages.NeedForTest
-
-// load reads the packages that the patterns name, with all that they import.
-func load(o *options) ([]*packages.Package, error) {
+// inspect runs the rules on the packages that the patterns name, and on all that they import what the rules
+// stand on.
+func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*analysis.Analyzer, line *progress) ([]*packages.Package, *checker.Graph, error) {
 	patterns := o.args
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	config := &packages.Config{Mode: loadMode, Tests: o.tests}
+	c := check.Config{Patterns: patterns, Tests: o.tests, Analyzers: rules, Matters: analyzer.Matters}
+	var refused error
+	all, done := 0, atomic.Int32{}
+	c.Done = func(*packages.Package) {
+		line.say(fmt.Sprintf("looking at locks: %d of %s", done.Add(1), count(all, "package")))
+	}
+	c.Listed = func(roots []*packages.Package, packages int) error {
+		all = packages
+		if len(roots) == 0 || nowhere(roots) {
+			refused = fmt.Errorf("%s matches no package%s", strings.Join(patterns, " "), outside())
+		} else {
+			refused = governed(choice, roots)
+		}
+		return refused
+	}
 	if o.tags != "" {
-		config.BuildFlags = []string{"-tags=" + o.tags}
+		c.BuildFlags = []string{"-tags=" + o.tags}
 	}
-	pkgs, err := packages.Load(config, patterns...)
-	if err != nil {
-		return nil, errors.New(goMessage(err))
+	pkgs, graph, err := check.Run(ctx, c)
+	switch {
+	case refused != nil:
+		return nil, nil, refused
+	case ctx.Err() != nil:
+		return nil, nil, errors.New("stopped")
+	case err != nil:
+		return nil, nil, errors.New(goMessage(err))
 	}
-	if len(pkgs) == 0 || nowhere(pkgs) {
-		return nil, fmt.Errorf("%s matches no package%s", strings.Join(patterns, " "), outside())
-	}
-	return pick(pkgs, func(p *packages.Package) bool {
-		return !strings.HasSuffix(p.ID, ".test") // the main package that go test makes
-	}), nil
+	seen := subjects(pkgs)
+	graph.Roots = slices.DeleteFunc(graph.Roots, func(a *checker.Action) bool { return !slices.Contains(seen, a.Package) })
+	return pkgs, graph, nil
 }
 
 // nowhere reports whether the only package is go list's complaint of a pattern with dots outside a module.
