@@ -131,7 +131,7 @@ func TestLintReportsAndCounts(t *testing.T) {
 	if got.stdout != "" {
 		t.Errorf("stdout is %q", got.stdout)
 	}
-	lintIn(t, dir, "./bins").want(t, 0, "no findings; 1 package looked at\n")
+	lintIn(t, dir, "./bins").want(t, 0, "no findings; 1 package looked at; no lock in them\n")
 	lintIn(t, filepath.Join(dir, "stock")).want(t, 3, "stock.go:9:12: ")
 	lintIn(t, filepath.Dir(dir), "-C", dir, "./...").want(t, 3, "\n1 finding", poolAt)
 	lintIn(t, dir, "-debug", "./...").want(t, 3, poolAt, "advisorylint: 2 packages in ")

@@ -31,6 +31,7 @@ type options struct {
 	tags  string
 	tests bool
 	debug bool
+	sites bool // -v
 
 	help        bool
 	listFlags   bool   // -flags, of go vet's protocol
@@ -99,6 +100,7 @@ func (o *options) register() {
 	s.StringVar(&o.dir, "C", "", "change to `dir` first")
 	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
 	s.BoolVar(&o.tests, "test", true, "lint test files too")
+	s.BoolVar(&o.sites, "v", false, "list the places at which locks are seen, and what is not known of them")
 	s.BoolVar(&o.debug, "debug", false, "say how long it took and what could not be followed")
 	s.BoolVar(&o.listFlags, "flags", false, "print the flags as JSON, for go vet")
 	s.Var((*version)(&o.fullVersion), "V", "print the version, for go vet")

@@ -46,6 +46,7 @@ The flags:
 	-test=false     leave test files out
 	-tags LIST      build tags
 	-C DIR          change to this directory first
+	-v              list the places at which locks are seen, and what is not known of them
 	-debug          say how long it took and what could not be followed
 
 The options from -rules to -severity, but for -RULE, can stand in .advisorylint.yaml too, at the

@@ -18,7 +18,7 @@ func lint(o *options) int {
 	if err := o.chooseFormat(); err != nil {
 		return fail(err)
 	}
-	rules := analyzer.All()
+	rules := append(analyzer.All(), analyzer.Sites)
 	choice, err := o.prepare()
 	if err == nil && o.debug {
 		err = talkative(rules)
@@ -47,9 +47,13 @@ func lint(o *options) int {
 // present prints what was found, or fixes it.
 func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Graph) int {
 	found, troubles := collect(graph, c)
+	sites := lockSites(graph)
 	troubles = append(complaints(pkgs), troubles...)
 	for _, t := range troubles {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s\n", t)
+	}
+	if o.sites {
+		printSites(os.Stderr, sites, paletteOf(os.Stderr))
 	}
 	switch {
 	case o.format != formatText:
@@ -57,7 +61,7 @@ func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Grap
 			return fail(err)
 		}
 		if o.format == formatGitHub {
-			newTextPrinter(os.Stderr, o.context).sum(found, pkgs)
+			newTextPrinter(os.Stderr, o.context).sum(found, pkgs, len(sites))
 		}
 	case o.fix || o.diff:
 		left, err := fixAll(o, found)
@@ -66,7 +70,7 @@ func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Grap
 		}
 		found = left
 	default:
-		newTextPrinter(os.Stderr, o.context).print(found, pkgs)
+		newTextPrinter(os.Stderr, o.context).print(found, pkgs, len(sites))
 	}
 	switch {
 	case len(troubles) > 0:

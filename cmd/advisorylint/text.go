@@ -24,13 +24,14 @@ func newTextPrinter(f *os.File, context int) *textPrinter {
 }
 
 // print writes the findings, each with the trail that leads to it, and the sum.
-func (t *textPrinter) print(found []finding, pkgs []*packages.Package) {
+func (t *textPrinter) print(found []finding, pkgs []*packages.Package, sites int) {
 	t.list(found)
-	t.sum(found, pkgs)
+	t.sum(found, pkgs, sites)
 }
 
-// sum says how much was found and looked at.
-func (t *textPrinter) sum(found []finding, pkgs []*packages.Package) {
+// sum says how much was found and looked at, and when nothing was found at how many places there are locks: a
+// program without any is not a program without mistakes.
+func (t *textPrinter) sum(found []finding, pkgs []*packages.Package, sites int) {
 	seen := paths(subjects(pkgs))
 	unseen := slices.DeleteFunc(paths(pick(pkgs, unsound)), func(path string) bool { return slices.Contains(seen, path) })
 	if len(seen) == 0 && len(unseen) > 0 {
@@ -43,6 +44,13 @@ func (t *textPrinter) sum(found []finding, pkgs []*packages.Package) {
 	sum += "; " + count(len(seen), "package") + " looked at"
 	if len(unseen) > 0 {
 		sum += ", " + count(len(unseen), "package") + " not"
+	}
+	switch {
+	case len(found) > 0:
+	case sites == 0:
+		sum += "; no lock in them"
+	default:
+		sum += "; " + count(sites, "lock site") + " in them"
 	}
 	fmt.Fprintln(t.w, sum)
 }

@@ -93,7 +93,7 @@ func run(pass *analysis.Pass) (any, error) {
 	if debugging {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Pkg.Path(), reason)
 	}
-	guard(pass, "package", func() { res.Events = events(pass, inForce) })
+	guard(pass, "package", func() { res.look(pass) })
 	if debugging {
 		for _, e := range res.Events {
 			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s\n", pass.Fset.Position(e.Pos), e.describe())
@@ -102,14 +102,14 @@ func run(pass *analysis.Pass) (any, error) {
 	return res, nil
 }
 
-// events follows the package's functions and judges what they do.
-func events(pass *analysis.Pass, inForce *settings.InForce) []*Event {
+// look follows the package's functions and judges what they do.
+func (res *Result) look(pass *analysis.Pass) {
 	w := newWorld(pass)
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
 	var followed []*leasestate.Function
 	for _, fn := range w.roots() {
-		guard(pass, fn.String(), func() {
+		whole := guard(pass, fn.String(), func() {
 			run := w.follow(fn)
 			if run == nil {
 				return
@@ -118,7 +118,13 @@ func events(pass *analysis.Pass, inForce *settings.InForce) []*Event {
 			found, places = append(found, f...), append(places, p)
 			w.Summary(fn)
 			followed = append(followed, function(fn, run))
+			if run.Truncated {
+				res.unfollowed(fn, "has more paths than are followed")
+			}
 		})
+		if !whole {
+			res.unfollowed(fn, "met an internal error; -debug shows it")
+		}
 	}
 	loops := func(leases []*lockstate.Finding) (own []*lockstate.Finding) {
 		guard(pass, "loops", func() { own = leaseloop.New(w.fns, w.Posn).Judge(leases) })
@@ -130,10 +136,16 @@ func events(pass *analysis.Pass, inForce *settings.InForce) []*Event {
 	// Only now does every helper's effect carry what the helper itself found out.
 	lockstate.Pair(found, append(places, w.otherPlaces()))
 	w.judgeLiterals(found)
-	b := newBuilder(pass, w, inForce)
+	b := newBuilder(pass, w, res.InForce)
 	b.add(found)
 	guard(pass, "facts", func() { w.export() })
-	return b.events()
+	res.Events = b.events()
+}
+
+func (res *Result) unfollowed(fn *ssa.Function, why string) {
+	if fn.Pos().IsValid() {
+		res.Unfollowed = append(res.Unfollowed, Unfollowed{fn.Pos(), fn.Name(), why})
+	}
 }
 
 // judgeLiterals leaves on the effects of function literals what was found where they are written: whoever
@@ -169,12 +181,13 @@ func function(fn *ssa.Function, run *symexec.Run) *leasestate.Function {
 	return f
 }
 
-// guard keeps a fault in one function from ending the analysis of the others.
-func guard(pass *analysis.Pass, what string, f func()) {
+// guard keeps a fault in one function from ending the analysis of the others, and reports whether there was none.
+func guard(pass *analysis.Pass, what string, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil && debugging {
 			fmt.Fprintf(os.Stderr, "advisorylint: %s: %s: %v\n%s", pass.Pkg.Path(), what, r, debug.Stack())
 		}
 	}()
 	f()
+	return true
 }

@@ -193,6 +193,15 @@ type SendSyntax struct {
 type Result struct {
 	Events  []*Event
 	InForce *settings.InForce // what the user chose for the package
+	// Unfollowed are the functions that have to do with locks and were not followed to their ends.
+	Unfollowed []Unfollowed
+}
+
+// Unfollowed is a function of which only a part is known.
+type Unfollowed struct {
+	Pos  token.Pos
+	Name string
+	Why  string
 }
 
 // First calls report for each event of which holds is true here and was not yet true in the helper
