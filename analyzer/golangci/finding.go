@@ -53,22 +53,9 @@ func inOneLine(fset *token.FileSet, d analysis.Diagnostic) analysis.Diagnostic {
 // when golangci-lint suppressed nothing by it. It knows no rules, so that a nolint of one is left to
 // the rule.
 func handOver(pass *analysis.Pass, held []suppress.Held) {
-	if len(held) == 0 {
-		return
-	}
-	// Who keeps it back is found by asking for a rule that cannot be named.
-	probe := *pass
-	probe.Analyzer = &analysis.Analyzer{Name: "any rule"}
-	probe.Report = func(analysis.Diagnostic) {}
-	result, _ := suppress.Run(func(p *analysis.Pass) error {
-		for _, h := range held {
-			if h.Kind == "nolint" {
-				p.Report(h.Diagnostic)
-			}
+	for _, h := range held {
+		if h.Suite {
+			pass.Report(h.Diagnostic)
 		}
-		return nil
-	})(&probe)
-	for _, h := range result.Held {
-		pass.Report(h.Diagnostic)
 	}
 }

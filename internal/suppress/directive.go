@@ -26,9 +26,11 @@ type directive struct {
 const tool = "advisorylint"
 
 func (d *directive) names(rule string) bool {
-	if slices.Contains(d.rules, rule) {
-		return true
-	}
+	return slices.Contains(d.rules, rule) || d.suite()
+}
+
+// suite reports whether d speaks of every rule.
+func (d *directive) suite() bool {
 	return d.nolint && (len(d.rules) == 0 || slices.Contains(d.rules, tool) || slices.Contains(d.rules, "all"))
 }
 

@@ -21,6 +21,8 @@ type Held struct {
 	Diagnostic analysis.Diagnostic
 	Kind       string // "lint:ignore" or "nolint"
 	Reason     string // as the directive gives it; a nolint needs none
+	// Suite: a nolint that names no rule but the whole suite, or nobody, would keep it back as well.
+	Suite bool
 }
 
 // Run wraps what a rule does so that findings the source suppresses do not reach the driver but its
@@ -36,8 +38,8 @@ func Run(run func(*analysis.Pass) error) func(*analysis.Pass) (*Result, error) {
 		rule := pass.Analyzer.Name
 		filtered := *pass
 		filtered.Report = func(d analysis.Diagnostic) {
-			if by := all.suppress(pass.Fset, d.Pos, rule); by != nil {
-				result.Held = append(result.Held, Held{d, by.kind(), by.reason})
+			if by, suite := all.suppress(pass.Fset, d.Pos, rule); by != nil {
+				result.Held = append(result.Held, Held{d, by.kind(), by.reason, suite})
 				return
 			}
 			pass.Report(d)
@@ -53,22 +55,23 @@ func Run(run func(*analysis.Pass) error) func(*analysis.Pass) (*Result, error) {
 // directives are those of one pass, each with whether it has matched. A rule's Run has its own.
 type directives []*directive
 
-// suppress gives the first directive that covers pos and names rule, and marks all that do; nil when
-// there is none.
-func (all directives) suppress(fset *token.FileSet, pos token.Pos, rule string) (by *directive) {
+// suppress gives the first directive that covers pos and names rule, nil when there is none, and whether one
+// names the suite. It marks all of them.
+func (all directives) suppress(fset *token.FileSet, pos token.Pos, rule string) (by *directive, suite bool) {
 	if !pos.IsValid() {
-		return nil
+		return nil, false
 	}
 	at := fset.PositionFor(pos, false)
 	for _, d := range all {
 		if d.file == at.Filename && d.first <= at.Line && at.Line <= d.last && d.names(rule) && !d.unreasoned() {
 			d.matched = true
+			suite = suite || d.suite()
 			if by == nil {
 				by = d
 			}
 		}
 	}
-	return by
+	return by, suite
 }
 
 // complain reports the lint:ignore directives that are wrong, through the driver itself: they cannot

@@ -149,6 +149,8 @@ var a = 1 //nolint:poollock // capped at one
 //lint:ignore poollock tried by hand
 var b = 1
 var c = 1
+//nolint:gosec,advisorylint // all the same
+var d = 1 //nolint:poollock
 `, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +170,10 @@ var c = 1
 	}
 	var got []string
 	for _, h := range result.Held {
-		got = append(got, fmt.Sprint(fset.Position(h.Diagnostic.Pos).Line, " ", h.Kind, " ", h.Reason))
+		got = append(got, fmt.Sprint(fset.Position(h.Diagnostic.Pos).Line, " ", h.Kind, " ", h.Suite, " ", h.Reason))
 	}
-	if want := []string{"3 nolint capped at one", "5 lint:ignore tried by hand"}; !slices.Equal(got, want) {
+	want := []string{"3 nolint false capped at one", "5 lint:ignore false tried by hand", "8 nolint true all the same"}
+	if !slices.Equal(got, want) {
 		t.Errorf("held are %q, want %q", got, want)
 	}
 }
