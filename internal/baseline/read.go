@@ -1,0 +1,166 @@
+package baseline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Error is what is wrong with a file, and where.
+type Error struct {
+	Line int // 0: no line in particular
+	Text string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Text
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
+
+func errorf(line int, format string, args ...any) error {
+	return &Error{line, fmt.Sprintf(format, args...)}
+}
+
+// Parse reads a file. Its errors are of type *Error.
+func Parse(data []byte) (*Baseline, error) {
+	root, err := document(data)
+	if err != nil {
+		return nil, err
+	}
+	top, err := fields(root, "key", "version", "findings")
+	if err != nil {
+		return nil, err
+	}
+	switch version, err := number(top["version"]); {
+	case top["version"] == nil:
+		return nil, errorf(0, "there is no version in it: it is no baseline")
+	case err != nil:
+		return nil, err
+	case version > Version:
+		return nil, errorf(top["version"].Line, "version %d is that of a newer advisorylint, and this one reads version %d", version, Version)
+	}
+	list := top["findings"]
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return nil, errorf(line(list), "findings is no list")
+	}
+	b := &Baseline{}
+	lines := map[Entry]int{}
+	for _, n := range list.Content {
+		k, err := entry(n)
+		if err != nil {
+			return nil, err
+		}
+		if first := lines[k.Entry]; first > 0 {
+			return nil, errorf(k.Line, "the entry of line %d once more: it has a count for that", first)
+		}
+		lines[k.Entry] = k.Line
+		b.Known = append(b.Known, k)
+	}
+	return b, nil
+}
+
+// document gives what the one document of the file has at its top.
+func document(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, errorf(0, "it is empty")
+	} else if err != nil {
+		return nil, syntax(err)
+	}
+	switch err := decoder.Decode(&more); {
+	case err == nil:
+		return nil, errorf(more.Line, "a second document: the file has one")
+	case !errors.Is(err, io.EOF):
+		return nil, syntax(err)
+	}
+	return doc.Content[0], nil
+}
+
+// syntax gives an error of the YAML library its place.
+func syntax(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	var line int
+	if n, _ := fmt.Sscanf(text, "line %d: ", &line); n == 1 {
+		_, text, _ = strings.Cut(text, ": ")
+	}
+	return errorf(line, "not YAML: %s", strings.Join(strings.Fields(text), " "))
+}
+
+// fields gives the values of a mapping by their keys, which are among names and there once.
+func fields(n *yaml.Node, what string, names ...string) (map[string]*yaml.Node, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, errorf(n.Line, "want %s: and so on", names[0])
+	}
+	values := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch {
+		case !slices.Contains(names, key.Value):
+			return nil, errorf(key.Line, "there is no %s %q: there are %s", what, key.Value, strings.Join(names, ", "))
+		case values[key.Value] != nil:
+			return nil, errorf(key.Line, "%s is there twice", key.Value)
+		}
+		values[key.Value] = n.Content[i+1]
+	}
+	return values, nil
+}
+
+// entry reads an item of findings.
+func entry(n *yaml.Node) (k Known, err error) {
+	values, err := fields(n, "key of a finding", "rule", "file", "in", "at", "count")
+	if err != nil {
+		return k, err
+	}
+	k.Line, k.Count = n.Line, 1
+	for _, f := range []struct {
+		name string
+		to   *string
+		must bool
+	}{{"rule", &k.Rule, true}, {"file", &k.File, true}, {"in", &k.In, false}, {"at", &k.At, false}} {
+		switch v := values[f.name]; {
+		case v == nil && f.must:
+			return k, errorf(n.Line, "a finding without its %s", f.name)
+		case v == nil:
+		case v.Kind != yaml.ScalarNode || v.Value == "":
+			return k, errorf(v.Line, "%s is no text", f.name)
+		default:
+			*f.to = v.Value
+		}
+	}
+	if path.IsAbs(k.File) {
+		return k, errorf(n.Line, "%q is absolute: files are named from the baseline's directory", k.File)
+	}
+	if v := values["count"]; v != nil {
+		k.Count, err = number(v)
+	}
+	return k, err
+}
+
+// number reads a whole number from 1 up.
+func number(n *yaml.Node) (int, error) {
+	if n == nil {
+		return 0, nil
+	}
+	i, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || i < 1 {
+		return 0, errorf(n.Line, "want a whole number from 1 up")
+	}
+	return i, nil
+}
+
+func line(n *yaml.Node) int {
+	if n == nil {
+		return 0
+	}
+	return n.Line
+}
