@@ -14,9 +14,11 @@ import (
 	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
-// The forms that findings are printed in, beside those of formats: for people, and go vet's.
+// The forms that findings are printed in, beside those of formats: for people, in a terminal and in a browser,
+// and go vet's.
 const (
 	formatText = "text"
+	formatHTML = "html"
 	formatJSON = "json"
 )
 
@@ -33,7 +35,7 @@ var formats = []struct {
 }
 
 func formatNames() string {
-	names := []string{formatText, formatJSON}
+	names := []string{formatText, formatHTML, formatJSON}
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
@@ -62,11 +64,20 @@ func (o *options) chooseFormat() error {
 	return nil
 }
 
-// write prints the findings in a format that programs read, all of it or nothing.
+// write prints the findings in a format other than text, all of it or nothing.
 func (o *options) write(graph *checker.Graph, c chosen, found []finding, troubles []string) error {
 	var out bytes.Buffer
-	if o.format == formatJSON {
+	switch o.format {
+	case formatJSON:
 		if err := graph.PrintJSON(&out); err != nil {
+			return err
+		}
+	case formatHTML:
+		p, err := page(graph, c, found, troubles)
+		if err == nil {
+			err = p.HTML(&out)
+		}
+		if err != nil {
 			return err
 		}
 	}

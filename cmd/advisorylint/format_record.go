@@ -32,6 +32,7 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 		Dir:      dir,
 		Roots:    []findings.Root{{ID: "%SRCROOT%", Dir: sourceRoot(dir)}},
 		Troubles: troubles,
+		Compared: c.compared,
 	}
 	dependencies, err := dependencyRoots()
 	if err != nil {
@@ -45,10 +46,15 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 		run.Rules[i].Severity = severity(c.in(dir), rule.Name)
 	}
 	var sources findings.Sources
-	for _, f := range inOrder(slices.Concat(found, held(graph, c))) {
+	for _, f := range recorded(graph, c, found) {
 		run.Findings = append(run.Findings, f.record(&sources))
 	}
 	return run, nil
+}
+
+// recorded gives the findings of a run and those that the source keeps back, in order of position.
+func recorded(graph *checker.Graph, c chosen, found []finding) []finding {
+	return inOrder(slices.Concat(found, held(graph, c)))
 }
 
 // sourceRoot is what paths of sources are relative to: the repository in an action of GitHub, where both
@@ -135,6 +141,7 @@ func (f finding) record(sources *findings.Sources) findings.Finding {
 		Rule: f.rule, Severity: f.severity, Message: f.diag.Message,
 		Span:       sources.Span(f.at, fset.Position(f.diag.End)),
 		Line:       sources.Line(f.at.Filename, f.at.Line),
+		Known:      f.known,
 		Suppressed: f.held,
 	}
 	for _, r := range f.diag.Related {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"go/format"
 	"go/token"
+	"html"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -328,6 +330,43 @@ func TestCheckstyle(t *testing.T) {
 	}
 }
 
+// The page has what the other forms have, and each fix as -diff shows it.
+func TestHTMLHasFindingsTrailsAndFixes(t *testing.T) {
+	dir := bookshop(t)
+	got := lintIn(t, dir, "-format=html", "-out=report.html", "-severity=poollock=error", "./...")
+	got.want(t, exitFindings)
+	if got.stdout != "" || got.stderr != "" {
+		t.Errorf("more is printed than the file\n%v", got)
+	}
+	page := readFile(t, dir, "report.html")
+	plain := html.UnescapeString(regexp.MustCompile("<[^>]*>").ReplaceAllString(page, ""))
+	for _, want := range []string{
+		"2 findings in " + filepath.Base(dir), "1 package with findings", "2 looked at", "2 suppressed",
+		"pg_advisory_lock runs on a pool:", "stock/köln 1.go:11:22", "return locks.Take(ctx, db)",
+		"pg_advisory_lock is sent here locks/locks.go:13:26", "13\t_, err := db.ExecContext(ctx, \"SELECT pg_advisory_lock(31)\")",
+		"Suppressed by lint:ignore: the pool has one connection", "Suppressed by nolint",
+		"A session-level lock belongs to the connection that took it",
+		"2 packages looked at\nexample.org/shop/locksexample.org/shop/stock",
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	diff := lintIn(t, dir, "-diff", "./...").stdout
+	changed := 0
+	for line := range strings.Lines(diff) {
+		if (line[0] == '+' || line[0] == '-') && line[1] == '\t' {
+			changed++
+			if want := line[:1] + strings.TrimLeft(line[1:], "\t"); !strings.Contains(strings.ReplaceAll(plain, "\t", ""), strings.ReplaceAll(want, "\t", "")) {
+				t.Errorf("the page lacks the line %q of the fix", want)
+			}
+		}
+	}
+	if changed < 2 {
+		t.Errorf("-diff changes %d lines\n%s", changed, diff)
+	}
+}
+
 func TestTextShowsSeveritiesThatAreChosen(t *testing.T) {
 	dir := warehouse(t)
 	lintIn(t, dir, "-severity=poollock=info", "./...").want(t, exitFindings, poolAt, " (poollock, info)\n")
@@ -414,7 +453,7 @@ func TestWriteFile(t *testing.T) {
 func TestBadFormatsAreOneClearLine(t *testing.T) {
 	dir := warehouse(t)
 	for args, want := range map[string]string{
-		"-format=xml":                         "-format=xml: want text, json, sarif, github, checkstyle",
+		"-format=xml":                         "-format=xml: want text, html, json, sarif, github, checkstyle",
 		"-format=sarif -json":                 "-json is -format=json, and there is -format=sarif: choose one",
 		"-format=github -fix":                 "-format=github applies no fixes: choose it or -fix or -diff",
 		"-format=json -diff":                  "-format=json applies no fixes: choose it or -fix or -diff",
