@@ -36,7 +36,7 @@ func locate(source string) (origin, error) {
 	if dir := compiledFrom(); dir != "" {
 		return origin{dir: dir}, nil
 	}
-	return origin{}, errors.New("this advisorylint was built from a source that is not here any more: name it with -source DIR, or install a release with 'go install " + itself + "/cmd/advisorylint@latest'")
+	return origin{}, errors.New("this advisorylint was built from a source that it does not know the place of any more: name it with -source DIR, or install a release with 'go install " + itself + "/cmd/advisorylint@latest'")
 }
 
 // published is the version of this module that a program was built from; "" for one that was built

@@ -72,9 +72,6 @@ func build(plain, rules, version string) error {
 		return fmt.Errorf("plain gopls: %w\n%s", err, out)
 	}
 	name := filepath.Join(filepath.Dir(plain), "gopls")
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
 	if err := os.Rename(name, plain); err != nil {
 		return err
 	}
