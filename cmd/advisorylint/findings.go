@@ -23,6 +23,7 @@ type finding struct {
 	diag     analysis.Diagnostic
 	pkg      *packages.Package
 	held     *findings.Suppression // how the source keeps it back, or nil
+	known    bool                  // it is in the baseline
 }
 
 // collect gives the findings in order of position, each once, and what went wrong in a rule. The
@@ -60,10 +61,12 @@ func held(graph *checker.Graph, c chosen) []finding {
 type chosen struct {
 	choice *settings.Choice
 	known  map[string]*settings.InForce // by directory
+	// compared: findings are held against a baseline.
+	compared bool
 }
 
 func newChosen(choice *settings.Choice) chosen {
-	return chosen{choice, map[string]*settings.InForce{}}
+	return chosen{choice: choice, known: map[string]*settings.InForce{}}
 }
 
 // inForce gives what holds for a package, as its rules saw it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/baseline"
 	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
@@ -23,9 +24,12 @@ type options struct {
 	chosen map[string]*choice // -RULE and -RULE=false
 
 	json, fix, diff bool
-	format          string // -format: a key of formats, or text
-	out             string // -out: the file to write the format to
-	context         int    // -c: lines of source round a finding, -1 for none
+	format          string             // -format: a key of formats, or text
+	out             string             // -out: the file to write the format to
+	baseline        string             // -baseline: the file of findings that are known
+	writeBaseline   string             // -write-baseline: the file to write them to
+	known           *baseline.Baseline // what is in the file of -baseline; nil without one
+	context         int                // -c: lines of source round a finding, -1 for none
 
 	dir   string // -C
 	tags  string
@@ -94,6 +98,8 @@ func (o *options) register() {
 	s.BoolVar(&o.json, "json", false, "print findings and fixes as JSON, in go vet's form")
 	s.StringVar(&o.format, "format", "", "print findings as `form`: "+formatNames())
 	s.StringVar(&o.out, "out", "", "write what -format prints to a `file`")
+	s.StringVar(&o.baseline, "baseline", "", "keep back the findings that a `file` knows")
+	s.StringVar(&o.writeBaseline, "write-baseline", "", "write the findings to a `file` for -baseline")
 	s.BoolVar(&o.fix, "fix", false, "apply the fixes of the findings")
 	s.BoolVar(&o.diff, "diff", false, "print the fixes as a unified diff and apply none")
 	s.IntVar(&o.context, "c", -1, "show this many `lines` of source round each finding")

@@ -42,6 +42,9 @@ The flags:
 	-format FORM    print findings as text, json, sarif, github or checkstyle
 	-json           the same as -format=json: findings and fixes in go vet's form
 	-out FILE       write what -format prints to a file
+	-baseline FILE  keep back the findings that the file knows; those that are new count
+	-write-baseline FILE
+	                write the findings there are to the file, and print none
 	-c N            show N lines of source round each finding
 	-test=false     leave test files out
 	-tags LIST      build tags

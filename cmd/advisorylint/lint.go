@@ -20,6 +20,9 @@ func lint(o *options) int {
 	}
 	rules := append(analyzer.All(), analyzer.Sites)
 	choice, err := o.prepare()
+	if err == nil {
+		err = o.openBaseline()
+	}
 	if err == nil && o.debug {
 		err = talkative(rules)
 	}
@@ -41,27 +44,41 @@ func lint(o *options) int {
 	if o.debug {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
 	}
-	return present(o, newChosen(choice), pkgs, graph)
-}
-
-// present prints what was found, or fixes it.
-func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Graph) int {
+	c := newChosen(choice)
+	c.compared = o.known != nil
 	found, troubles := collect(graph, c)
-	sites := lockSites(graph)
 	troubles = append(complaints(pkgs), troubles...)
 	for _, t := range troubles {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s\n", t)
 	}
+	if o.writeBaseline != "" {
+		return o.save(found, pkgs, troubles)
+	}
+	return present(o, c, pkgs, graph, found, troubles)
+}
+
+// present prints what was found and is not known, or fixes it.
+func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Graph, all []finding, troubles []string) int {
+	found, gone, err := o.fresh(graph, c, all, troubles)
+	if err != nil {
+		return fail(err)
+	}
+	for _, g := range gone {
+		fmt.Fprintf(os.Stderr, "advisorylint: %s\n", g)
+	}
+	text := newTextPrinter(os.Stderr, o.context)
+	text.known = len(all) - len(found)
+	sites := lockSites(graph)
 	if o.sites {
 		printSites(os.Stderr, sites, paletteOf(os.Stderr))
 	}
 	switch {
 	case o.format != formatText:
-		if err := o.write(graph, c, found, troubles); err != nil {
+		if err := o.write(graph, c, o.shown(graph, c, all, found), troubles); err != nil {
 			return fail(err)
 		}
 		if o.format == formatGitHub {
-			newTextPrinter(os.Stderr, o.context).sum(found, pkgs, len(sites))
+			text.sum(found, pkgs, len(sites))
 		}
 	case o.fix || o.diff:
 		left, err := fixAll(o, found)
@@ -69,8 +86,11 @@ func present(o *options, c chosen, pkgs []*packages.Package, graph *checker.Grap
 			return fail(err)
 		}
 		found = left
+		if text.known > 0 {
+			fmt.Fprintf(os.Stderr, "%s left alone\n", text.knownOnes())
+		}
 	default:
-		newTextPrinter(os.Stderr, o.context).print(found, pkgs, len(sites))
+		text.print(found, pkgs, len(sites))
 	}
 	switch {
 	case len(troubles) > 0:

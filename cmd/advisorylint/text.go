@@ -16,6 +16,7 @@ import (
 type textPrinter struct {
 	w       io.Writer
 	context int // lines of source round a finding, negative for none
+	known   int // findings that a baseline keeps back
 	paint   palette
 }
 
@@ -41,6 +42,9 @@ func (t *textPrinter) sum(found []finding, pkgs []*packages.Package, sites int) 
 	if len(found) > 0 {
 		sum = count(len(found), "finding") + " in " + count(len(paths(packagesOf(found))), "package")
 	}
+	if t.known > 0 {
+		sum += "; " + t.knownOnes() + " kept back"
+	}
 	sum += "; " + count(len(seen), "package") + " looked at"
 	if len(unseen) > 0 {
 		sum += ", " + count(len(unseen), "package") + " not"
@@ -54,6 +58,8 @@ func (t *textPrinter) sum(found []finding, pkgs []*packages.Package, sites int) 
 	}
 	fmt.Fprintln(t.w, sum)
 }
+
+func (t *textPrinter) knownOnes() string { return count(t.known, "known one") }
 
 func (t *textPrinter) list(found []finding) {
 	for _, f := range found {

@@ -36,17 +36,12 @@ func Parse(data []byte) (*Baseline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := readable(root); err != nil {
+		return nil, err
+	}
 	top, err := fields(root, "key", "version", "findings")
 	if err != nil {
 		return nil, err
-	}
-	switch version, err := number(top["version"]); {
-	case top["version"] == nil:
-		return nil, errorf(0, "there is no version in it: it is no baseline")
-	case err != nil:
-		return nil, err
-	case version > Version:
-		return nil, errorf(top["version"].Line, "version %d is that of a newer advisorylint, and this one reads version %d", version, Version)
 	}
 	list := top["findings"]
 	if list == nil || list.Kind != yaml.SequenceNode {
@@ -66,6 +61,22 @@ func Parse(data []byte) (*Baseline, error) {
 		b.Known = append(b.Known, k)
 	}
 	return b, nil
+}
+
+// readable checks the version before anything else: a newer one may have keys that are not known here.
+func readable(root *yaml.Node) error {
+	for i := 0; i+1 < len(root.Content) && root.Kind == yaml.MappingNode; i += 2 {
+		if root.Content[i].Value != "version" {
+			continue
+		}
+		at := root.Content[i+1]
+		version, err := number(at)
+		if err == nil && version > Version {
+			err = errorf(at.Line, "version %d is that of a newer advisorylint, and this one reads version %d", version, Version)
+		}
+		return err
+	}
+	return errorf(root.Line, "there is no version in it: it is no baseline")
 }
 
 // document gives what the one document of the file has at its top.
@@ -148,9 +159,6 @@ func entry(n *yaml.Node) (k Known, err error) {
 
 // number reads a whole number from 1 up.
 func number(n *yaml.Node) (int, error) {
-	if n == nil {
-		return 0, nil
-	}
 	i, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || i < 1 {
 		return 0, errorf(n.Line, "want a whole number from 1 up")

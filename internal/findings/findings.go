@@ -11,6 +11,8 @@ type Run struct {
 	Roots    []Root // the one of the sources first
 	Rules    []Rule // those that ran, in the suite's order
 	Findings []Finding
+	// Compared: the findings were held against a baseline.
+	Compared bool
 	// Troubles say, a line each, what could not be looked at.
 	Troubles []string
 }
@@ -38,6 +40,7 @@ type Finding struct {
 	Line     string // the text of the line that it is on, without the spaces round it
 	Related  []Step
 	Fixes    []Fix
+	Known    bool // it is in the baseline
 	// Suppressed is not nil for a finding that the source keeps back.
 	Suppressed *Suppression
 }
@@ -91,11 +94,11 @@ type Suppression struct {
 	Reason string // may be empty
 }
 
-// shown gives the findings that the source does not keep back.
+// shown gives the findings that neither the source nor a baseline keeps back.
 func (r *Run) shown() []Finding {
 	var list []Finding
 	for _, f := range r.Findings {
-		if f.Suppressed == nil {
+		if f.Suppressed == nil && !f.Known {
 			list = append(list, f)
 		}
 	}

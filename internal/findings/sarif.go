@@ -73,6 +73,12 @@ func (r *Run) result(f *Finding, print string) sarif.Result {
 		PartialFingerprints: map[string]string{fingerprint: print},
 		Suppressions:        []sarif.Suppression{},
 	}
+	switch {
+	case f.Known:
+		result.BaselineState = sarif.Unchanged
+	case r.Compared:
+		result.BaselineState = sarif.New
+	}
 	if s := f.Suppressed; s != nil {
 		result.Suppressions = append(result.Suppressions, sarif.Suppression{Kind: "inSource", Justification: s.Reason})
 	}

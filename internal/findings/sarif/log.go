@@ -16,6 +16,12 @@ const (
 // UTF16 is the unit of columns (3.14.17).
 const UTF16 = "utf16CodeUnits"
 
+// What became of a result since the baseline.
+const (
+	New       = "new"
+	Unchanged = "unchanged"
+)
+
 // Log is a file (3.13).
 type Log struct {
 	Schema  string `json:"$schema"`
@@ -85,6 +91,7 @@ type Result struct {
 	RuleIndex           int               `json:"ruleIndex"`
 	Level               string            `json:"level"`
 	Message             Message           `json:"message"`
+	BaselineState       string            `json:"baselineState,omitempty"` // New or Unchanged (3.27.24)
 	Locations           []Location        `json:"locations"`
 	RelatedLocations    []Location        `json:"relatedLocations,omitempty"`
 	PartialFingerprints map[string]string `json:"partialFingerprints"`
