@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,35 +62,96 @@ func reference(t *testing.T, c check.Config) []string {
 	return told(graph)
 }
 
-// agree fails the test unless Run and the checker say the same of a program, and gives how much that is.
-func agree(t *testing.T, c check.Config) int {
+// vetted is what go vet says, with the place, rule and message of each finding only.
+func vetted(t *testing.T, c check.Config) []string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"vet", "-vettool=" + tool(t), "-rules=all", "-json"}, c.Patterns...)...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go vet: %v\n%s", err, stderr.Bytes())
+	}
+	var lines []string
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var tree map[string]map[string][]struct{ Posn, Message string }
+		if err := decoder.Decode(&tree); err != nil {
+			t.Fatal(err)
+		}
+		for _, rules := range tree {
+			for rule, list := range rules {
+				for _, d := range list {
+					lines = append(lines, fmt.Sprintf("%s %s %s", d.Posn, rule, d.Message))
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// tool builds the command.
+func tool(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "advisorylint")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", name, "../../cmd/advisorylint").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return name
+}
+
+// short leaves of what told gives what vetted has.
+func short(graph *checker.Graph) []string {
+	var lines []string
+	for _, act := range graph.Roots {
+		for _, d := range act.Diagnostics {
+			lines = append(lines, fmt.Sprintf("%s %s %s", act.Package.Fset.Position(d.Pos), act.Analyzer.Name, d.Message))
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// agree fails the test unless Run and the checker say the same of a program, and go vet too when asked, and
+// gives how much that is.
+func agree(t *testing.T, c check.Config, vet bool) int {
 	t.Helper()
 	c.Analyzers, c.Matters = analyzer.All(), analyzer.Matters
 	_, graph, err := check.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, want := told(graph), reference(t, c)
-	for _, line := range got {
-		if !slices.Contains(want, line) {
-			t.Errorf("only here: %s", line)
-		}
-	}
-	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("only there: %s", line)
-		}
+	got := told(graph)
+	same(t, "the checker's", got, reference(t, c))
+	if vet {
+		same(t, "go vet's", short(graph), vetted(t, c))
 	}
 	return len(got)
 }
 
-// The fixtures use every library that the rules know.
+func same(t *testing.T, whose string, got, want []string) {
+	t.Helper()
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("not among %s: %s", whose, line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("only among %s: %s", whose, line)
+		}
+	}
+}
+
+// The fixtures use every library that the rules know. go vet takes minutes for all of these, which is for the
+// long tests.
 func TestFixturesHaveTheSameFindings(t *testing.T) {
 	dir, err := filepath.Abs("../../testdata/src")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := agree(t, check.Config{Dir: dir, Patterns: []string{"./..."}}); n < 300 {
+	if n := agree(t, check.Config{Dir: dir, Patterns: []string{"./..."}, Tests: long}, long); n < 300 {
 		t.Errorf("%d findings are too few for the fixtures", n)
 	}
 }
@@ -98,7 +160,7 @@ func TestFixturesHaveTheSameFindings(t *testing.T) {
 func TestClientLibrariesHaveTheSameFindings(t *testing.T) {
 	for _, module := range []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"} {
 		t.Run(module, func(t *testing.T) {
-			agree(t, check.Config{Dir: copyOf(t, module), Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod")})
+			agree(t, check.Config{Dir: copyOf(t, module), Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod"), Tests: true}, true)
 		})
 	}
 }
@@ -251,7 +313,7 @@ func TestProgramsHaveTheSameFindings(t *testing.T) {
 			if c.Patterns == nil {
 				c.Patterns = []string{"./..."}
 			}
-			if n := agree(t, c); n != test.findings {
+			if n := agree(t, c, false); n != test.findings {
 				t.Errorf("%d findings, want %d", n, test.findings)
 			}
 		})
