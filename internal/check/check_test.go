@@ -156,11 +156,11 @@ func TestFixturesHaveTheSameFindings(t *testing.T) {
 	}
 }
 
-// Clients have much of what the rules look for, and are right.
+// Clients have much of what the rules look for, and are right. The long tests take their tests along.
 func TestClientLibrariesHaveTheSameFindings(t *testing.T) {
 	for _, module := range []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"} {
 		t.Run(module, func(t *testing.T) {
-			agree(t, check.Config{Dir: copyOf(t, module), Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod"), Tests: true}, true)
+			agree(t, check.Config{Dir: copyOf(t, module), Patterns: []string{"./..."}, Env: append(os.Environ(), "GOFLAGS=-mod=mod"), Tests: long}, long)
 		})
 	}
 }

@@ -4,7 +4,9 @@
 package summary
 
 import (
+	"errors"
 	"go/token"
+	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
@@ -149,6 +151,20 @@ type Step struct {
 	Pos  token.Pos // the call's left parenthesis; not valid in another pass
 	Posn string    // "file.go:12"
 	Name string    // what is called there
+}
+
+// GobEncode leaves Pos out: in another process it means nothing, and it differs from run to run, so that what
+// is kept by the content of facts would be forgotten for nothing.
+func (s Step) GobEncode() ([]byte, error) { return []byte(s.Posn + "\x00" + s.Name), nil }
+
+// GobDecode reads what GobEncode writes.
+func (s *Step) GobDecode(data []byte) error {
+	posn, name, ok := strings.Cut(string(data), "\x00")
+	if !ok {
+		return errors.New("a step of a trail without a name")
+	}
+	*s = Step{Posn: posn, Name: name}
+	return nil
 }
 
 // Judgement mirrors what lockflow.Event says, for callers in other packages.

@@ -3,7 +3,9 @@ package summary
 import (
 	"bytes"
 	"encoding/gob"
+	"go/token"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -17,7 +19,7 @@ func param(n int) *term.Term { return term.New(term.Param, strconv.Itoa(n), "", 
 func whole(inner *Effect) *Effect {
 	sent := term.New(term.Sent, "", "1.2", "database/sql.Result")
 	return &Effect{
-		Op: Give, Site: "1.2", Steps: []Step{{Pos: 7, Posn: "p.go:3", Name: "Exec"}}, Inner: inner,
+		Op: Give, Site: "1.2", Steps: []Step{{Posn: "p.go:3", Name: "Exec"}}, Inner: inner,
 		Judged: []Judgement{{Name: "0 get_lock#0", Kind: client.Conn, Context: 1, Answer: 2, Cleanup: 3, Verdicts: 1 << 9, Faults: 4}},
 		Handle: param(0), Text: term.Str("a"), Args: []*term.Term{term.Int("4"), param(1)}, Ctx: param(2), Answer: client.Row,
 		Batch: []*Effect{{Op: Send, Site: "q", Text: term.Str("b")}}, Made: sent, Fn: param(3),
@@ -144,5 +146,28 @@ func TestSilent(t *testing.T) {
 		if got := c.s.Silent(); got != c.want {
 			t.Errorf("%s: silent %t", name, got)
 		}
+	}
+}
+
+// Facts of two runs are the same bytes, wherever each run had its files.
+func TestStepsAreEncodedWithoutPositions(t *testing.T) {
+	encode := func(pos token.Pos) []byte {
+		var buf bytes.Buffer
+		s := &Summary{Outcomes: []*Outcome{{Effects: []*Effect{{Steps: []Step{{pos, "a.go:3", "f"}, {pos + 7, "b.go:4", ""}}}}}}}
+		if err := gob.NewEncoder(&buf).Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		return buf.Bytes()
+	}
+	one := encode(12)
+	if !bytes.Equal(one, encode(9000)) {
+		t.Error("the position of a step is in its fact")
+	}
+	back := &Summary{}
+	if err := gob.NewDecoder(bytes.NewReader(one)).Decode(back); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := back.Outcomes[0].Effects[0].Steps, []Step{{0, "a.go:3", "f"}, {0, "b.go:4", ""}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
