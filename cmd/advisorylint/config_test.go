@@ -101,6 +101,35 @@ func TestEachModuleHasItsFile(t *testing.T) {
 	}
 }
 
+// What the compiler sees of a package with cgo lies elsewhere; its configuration file does not.
+func TestPackagesWithCgoHaveTheirFile(t *testing.T) {
+	dir := writeModule(t, map[string]string{"stock/stock.go": `package stock
+
+// static int five(void) { return 5; }
+import "C"
+
+import (
+	"context"
+	"database/sql"
+)
+
+func Count(db *sql.DB) error {
+	_, err := db.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", int(C.five()))
+	return err
+}
+`})
+	const pool, wait = "stock/stock.go:12:12: pg_advisory_lock runs on db, a pool", "stock/stock.go:12:12: pg_advisory_lock waits"
+	for file, want := range map[string][]string{"rules: [poollock]": {pool}, "rules: [lockwait]": {wait}, "exclude: [stock]": nil} {
+		configure(t, dir, file)
+		for mode, run := range map[string]func(*testing.T, string, ...string) output{"lint": lintIn, "vet": vet} {
+			got := run(t, dir, "./...")
+			if n := strings.Count(got.stderr, "stock.go:12:12"); n != len(want) || n > 0 && !strings.Contains(got.stderr, want[0]) {
+				t.Errorf("%s, %s: want %q, got %v", mode, file, want, got)
+			}
+		}
+	}
+}
+
 func TestUsersSayWhatTypesAreInBothModes(t *testing.T) {
 	dir := writeModule(t, map[string]string{
 		"ledger/ledger.go": `package ledger

@@ -59,11 +59,12 @@ func Of(pass *analysis.Pass) (*InForce, error) {
 	return inForce.Load().in(directory(pass), pass.Module == nil || pass.Module.Version == "")
 }
 
-// directory is where the files of a package are: not where cgo puts what it makes of them.
+// directory is where the sources of a package are. What cgo makes is elsewhere: of one file it says where it
+// comes from, of the other, which has no such source, the name tells (in the build cache, that it has none).
 func directory(pass *analysis.Pass) string {
 	for _, file := range pass.Files {
 		name := pass.Fset.Position(file.Package).Filename
-		if filepath.IsAbs(name) && filepath.Base(name) != "_cgo_gotypes.go" {
+		if filepath.IsAbs(name) && filepath.Ext(name) == ".go" && filepath.Base(name) != "_cgo_gotypes.go" {
 			return filepath.Dir(name)
 		}
 	}
