@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,6 +88,27 @@ func TestParseSaysWhatIsWrongAndWhere(t *testing.T) {
 		if b != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v, error %v, want %s", text, b, err, want)
 		}
+	}
+}
+
+// The page's example is a baseline, and laid out as one is written.
+func TestThePageShowsABaseline(t *testing.T) {
+	page, err := os.ReadFile("../../docs/baseline.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	b, err := Parse([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []Entry
+	for _, k := range b.Known {
+		found = append(found, slices.Repeat([]Entry{k.Entry}, k.Count)...)
+	}
+	if got := strings.TrimPrefix(string(Of(found).Format()), header+explanation); got != example || len(b.Known) < 2 {
+		t.Errorf("got\n%s\nwant\n%s", got, example)
 	}
 }
 
