@@ -17,6 +17,7 @@ needs=(
   "redis-server redis-server"
   "etcd-server etcd"
   "pre-commit pre-commit"
+  "chromium chromium"
   "shellcheck shellcheck"
   "make make"
   "gcc gcc"

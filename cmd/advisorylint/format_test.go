@@ -341,7 +341,7 @@ func TestHTMLHasFindingsTrailsAndFixes(t *testing.T) {
 	page := readFile(t, dir, "report.html")
 	plain := html.UnescapeString(regexp.MustCompile("<[^>]*>").ReplaceAllString(page, ""))
 	for _, want := range []string{
-		"2 findings in " + filepath.Base(dir), "1 package with findings", "2 looked at", "2 suppressed",
+		"2 findings in " + filepath.Base(dir), "1 package with findings", "1 finding with a fix", "2 suppressed",
 		"pg_advisory_lock runs on a pool:", "stock/köln 1.go:11:22", "return locks.Take(ctx, db)",
 		"pg_advisory_lock is sent here locks/locks.go:13:26", "13\t_, err := db.ExecContext(ctx, \"SELECT pg_advisory_lock(31)\")",
 		"Suppressed by lint:ignore: the pool has one connection", "Suppressed by nolint",

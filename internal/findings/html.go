@@ -218,11 +218,16 @@ func (p *Page) sum(page *htmlPage, fixable int) {
 	}
 	page.Sum = []htmlTally{
 		{Name: noun(in, "package") + " with findings", Count: in},
-		{Name: "looked at", Count: len(page.Looked)},
+		{Name: noun(len(page.Looked), "package") + " looked at", Count: len(page.Looked)},
 		{Name: noun(page.Sites, "lock site") + " seen", Count: page.Sites},
 		{Name: noun(fixable, "finding") + " with a fix", Count: fixable},
 	}
-	page.Title = fmt.Sprintf("%s in %s", countOf(found, "finding"), path.Base(filepath.ToSlash(p.Dir)))
+	page.Sum = slices.DeleteFunc(page.Sum, func(t htmlTally) bool { return t.Count == 0 })
+	title := "No findings"
+	if found > 0 {
+		title = countOf(found, "finding")
+	}
+	page.Title = fmt.Sprintf("%s in %s", title, path.Base(filepath.ToSlash(p.Dir)))
 }
 
 func noun(n int, noun string) string {

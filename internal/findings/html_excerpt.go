@@ -108,8 +108,7 @@ func length(text []byte, literal string) int {
 	return len(text)
 }
 
-// of gives the lines of a span and those around it, without the indentation that they share and without
-// blank ones at its ends. A file that
+// of gives the lines of a span and those around it, without the indentation that they share. A file that
 // cannot be read, or is shorter than it was, gives none.
 func (x excerpts) of(span Span, around int) []htmlLine {
 	s := x.source(span.File)
@@ -118,13 +117,7 @@ func (x excerpts) of(span Span, around int) []htmlLine {
 		return nil
 	}
 	last := min(max(first, span.End.Line), first+longest-1, len(s.lines))
-	from, to := max(1, first-around), min(len(s.lines), last+around)
-	for from < first && strings.TrimSpace(s.lines[from-1]) == "" {
-		from++
-	}
-	for to > last && strings.TrimSpace(s.lines[to-1]) == "" {
-		to--
-	}
+	from, to := s.around(first, last, around)
 	indent := shared(s.lines[from-1 : to])
 	var lines []htmlLine
 	for n := from; n <= to; n++ {
@@ -134,6 +127,25 @@ func (x excerpts) of(span Span, around int) []htmlLine {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// around gives the lines from first to last with as many before and after them, but for blank lines at the ends
+// and, as far as gofmt's layout shows it, for those of other functions.
+func (s *source) around(first, last, n int) (from, to int) {
+	from, to = first, last
+	for from > max(1, first-n) && !strings.HasPrefix(s.lines[from-1], "func ") && !strings.HasPrefix(s.lines[from-2], "}") {
+		from--
+	}
+	for to < min(len(s.lines), last+n) && !strings.HasPrefix(s.lines[to-1], "}") {
+		to++
+	}
+	for from < first && strings.TrimSpace(s.lines[from-1]) == "" {
+		from++
+	}
+	for to > last && strings.TrimSpace(s.lines[to-1]) == "" {
+		to--
+	}
+	return from, to
 }
 
 // shared is how many spaces and tabs all lines start with that are not blank.

@@ -5,6 +5,7 @@ import "strings"
 // htmlFix is a fix as a diff.
 type htmlFix struct {
 	Message string
+	First   bool // shown open
 	Files   []htmlFileDiff
 }
 
@@ -26,7 +27,7 @@ var diffClasses = map[byte]string{'+': "add", '-': "del", '@': "hunk", '\\': "hu
 func (p *Page) patches(list []Patch) []htmlFix {
 	var fixes []htmlFix
 	for _, patch := range list {
-		fix := htmlFix{Message: patch.Message}
+		fix := htmlFix{Message: patch.Message, First: len(fixes) == 0}
 		for _, f := range patch.Files {
 			if lines := diffLines(f.Unified); lines != nil {
 				fix.Files = append(fix.Files, htmlFileDiff{p.place(Span{File: f.File}), lines})

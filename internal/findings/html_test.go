@@ -97,7 +97,7 @@ func TestHTMLGroupsCountsAndTrails(t *testing.T) {
 	if want := "4 findings in lager"; page.Title != want || page.Suppressed != 2 {
 		t.Errorf("the title is %q, want %q; %d are suppressed, want 2", page.Title, want, page.Suppressed)
 	}
-	want := []htmlTally{{"packages with findings", "", 2}, {"looked at", "", 3}, {"lock sites seen", "", 7}, {"findings with a fix", "", 0}}
+	want := []htmlTally{{"packages with findings", "", 2}, {"packages looked at", "", 3}, {"lock sites seen", "", 7}}
 	if !slices.Equal(page.Sum, want) {
 		t.Errorf("the sum is %v, want %v", page.Sum, want)
 	}
@@ -132,7 +132,7 @@ func TestHTMLWithoutFindings(t *testing.T) {
 	} {
 		p.Sites = sites
 		got := pageOf(t, p)
-		for _, want := range []string{want, "Nothing was found.", "<li>example.org/shop/a</li><li>example.org/shop/b</li>", "2 packages looked at"} {
+		for _, want := range []string{want, "Nothing was found.", "<li>example.org/shop/a</li><li>example.org/shop/b</li>", "<strong>2</strong> packages looked at", "No findings in shop"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%d sites: the page lacks %q", sites, want)
 			}
@@ -170,7 +170,7 @@ func excerptText(lines []htmlLine) []string {
 func TestExcerpts(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.go")
-	source := "package a\r\n\r\nfunc F() {\r\n\t\tq := `SELECT\r\n\t\t\t1` // é\r\n\r\n\t\tuse(q, 31)\r\n\t}\r\n\r\n"
+	source := "package a\r\n\r\nfunc F() {\r\n\t\tq := `SELECT\r\n\t\t\t1` // é\r\n\r\n\t\tuse(q, 31)\r\n}\r\n\r\nfunc G() {}\r\n"
 	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,10 @@ func TestExcerpts(t *testing.T) {
 		want   []string
 	}{
 		{"one line, blank lines at the ends left out", find(t, &s, file, "use(q, 31)", 1), 1, []string{
-			">7 \t[use(q, ][literal(31)][)]", "8 }",
+			">7 \t\t[use(q, ][literal(31)][)]", "8 }",
+		}},
+		{"nothing of other functions", find(t, &s, file, "use(q, 31)", 1), 9, []string{
+			"3 keyword(func) F() {", "4 \t\tq := string(`SELECT)", "5 string(\t\t\t1`) comment(// é)", "6 ", ">7 \t\t[use(q, ][literal(31)][)]", "8 }",
 		}},
 		{"over two lines", long, 0, []string{">4 q := [string(`SELECT)]", ">5 string(\t)[string(1`)] comment(// é)"}},
 		{"without an end", Span{File: file, Start: Position{Line: 3, Column: 1}}, 0, []string{">3 keyword(func) F() {"}},

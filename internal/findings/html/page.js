@@ -73,9 +73,8 @@
 	}
 
 	function clear() {
-		const by = form.elements.by.value;
-		form.reset();
-		form.elements.by.value = by;
+		for (const box of form.querySelectorAll("input[type=checkbox]")) box.checked = false;
+		search.value = "";
 		apply();
 	}
 
@@ -90,12 +89,8 @@
 
 	form.addEventListener("input", apply);
 	form.addEventListener("submit", (event) => event.preventDefault());
-	form.addEventListener("reset", (event) => {
-		if (!event.isTrusted) return;
-		event.preventDefault();
-		clear();
-	});
-	nothing.querySelector("button").addEventListener("click", () => { clear(); search.focus(); });
+	form.querySelector(".clear").addEventListener("click", clear);
+	nothing.querySelector(".clear").addEventListener("click", () => { clear(); search.focus(); });
 	addEventListener("hashchange", reveal);
 	document.addEventListener("click", (event) => { // a second click on the same link changes no hash
 		if (event.target.closest?.("a[href^='#rule-']")) setTimeout(reveal);
