@@ -100,7 +100,7 @@ type htmlStep struct {
 	Lines   []htmlLine // none when the file is gone
 }
 
-// HTML writes the run as one page that needs no other file and no network.
+// HTML writes the run as one page that needs no other file and no network. It leaves out what a baseline knows.
 func (p *Page) HTML(w io.Writer) error {
 	page := htmlPage{
 		Version: p.Version, Troubles: p.Troubles, Looked: slices.Sorted(slices.Values(p.Looked)), Sites: p.Sites,
@@ -141,6 +141,9 @@ func (p *Page) fill(page *htmlPage) error {
 	x := excerpts{}
 	rules, packages, severities, fixable := map[string]*htmlRule{}, map[string]int{}, map[string]int{}, 0
 	for i, f := range p.Findings {
+		if f.Known {
+			continue
+		}
 		rule := rules[f.Rule]
 		if rule == nil {
 			var err error
@@ -211,9 +214,9 @@ func shorten(packages []htmlTally) {
 
 // sum says in figures what the page has.
 func (p *Page) sum(page *htmlPage, fixable int) {
-	found := len(p.Findings) - page.Suppressed
-	in := 0
+	found, in := 0, 0
 	for _, t := range page.Packages {
+		found += t.Count
 		in += min(1, t.Count)
 	}
 	page.Sum = []htmlTally{
@@ -221,6 +224,7 @@ func (p *Page) sum(page *htmlPage, fixable int) {
 		{Name: noun(len(page.Looked), "package") + " looked at", Count: len(page.Looked)},
 		{Name: noun(page.Sites, "lock site") + " seen", Count: page.Sites},
 		{Name: noun(fixable, "finding") + " with a fix", Count: fixable},
+		{Name: "suppressed", Count: page.Suppressed},
 	}
 	page.Sum = slices.DeleteFunc(page.Sum, func(t htmlTally) bool { return t.Count == 0 })
 	title := "No findings"

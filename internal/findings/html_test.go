@@ -86,6 +86,9 @@ func TestHTMLPolicyHasTheHashesOfWhatIsThere(t *testing.T) {
 
 func TestHTMLGroupsCountsAndTrails(t *testing.T) {
 	run := shop(t)
+	known := run.Findings[0]
+	known.Rule, known.Known = "getdel", true // neither counts nor makes a group
+	run.Findings = append(run.Findings, known)
 	p := &Page{Run: run, Looked: []string{"example.org/shop/odd", "example.org/shop/lager", "example.org/shop/bins"}, Sites: 7}
 	for i := range run.Findings {
 		p.More = append(p.More, More{Package: []string{"example.org/shop/lager", "example.org/shop/odd"}[i/2%2]})
@@ -97,7 +100,7 @@ func TestHTMLGroupsCountsAndTrails(t *testing.T) {
 	if want := "4 findings in lager"; page.Title != want || page.Suppressed != 2 {
 		t.Errorf("the title is %q, want %q; %d are suppressed, want 2", page.Title, want, page.Suppressed)
 	}
-	want := []htmlTally{{"packages with findings", "", 2}, {"packages looked at", "", 3}, {"lock sites seen", "", 7}}
+	want := []htmlTally{{"packages with findings", "", 2}, {"packages looked at", "", 3}, {"lock sites seen", "", 7}, {"suppressed", "", 2}}
 	if !slices.Equal(page.Sum, want) {
 		t.Errorf("the sum is %v, want %v", page.Sum, want)
 	}
