@@ -249,7 +249,10 @@ func TestRenamedAndRemovedFilesAreGone(t *testing.T) {
 func TestBaselineBesideBrokenPackages(t *testing.T) {
 	dir := racks(t)
 	before := readFile(t, dir, "known.yaml")
-	writeFileIn(t, dir, "stock/shelves.go", "package stock\n\nvar n int = \"\"\n")
+	writeFileIn(t, dir, "stock/broken.go", "package stock\n\nvar n int = \"\"\n")
+	if err := os.Remove(filepath.Join(dir, "stock/shelves.go")); err != nil {
+		t.Fatal(err)
+	}
 	got := lintIn(t, dir, "-baseline=known.yaml", "./...")
 	got.want(t, exitFailed)
 	got.wantNot(t, "no longer")
@@ -340,11 +343,30 @@ func TestBaselineOfGeneratedFiles(t *testing.T) {
 		}
 	}
 	writeFileIn(t, dir, "c/c.go", strings.Replace(readFile(t, dir, "c/c.go"), "import (", "// A line.\n\nimport (", 1))
-	got := lintIn(t, dir, "-baseline=ci/known.yaml", "./...")
-	got.want(t, exitClean, "no findings; 2 known ones kept back;")
-	got.wantNot(t, "no longer")
+	for _, flags := range []string{"", "-trimpath"} {
+		got := runWith(t, dir, []string{"GOWORK=off", "GOFLAGS=" + flags}, binary, "-baseline=ci/known.yaml", "./...")
+		got.want(t, exitClean, "no findings; 2 known ones kept back;")
+		got.wantNot(t, "no longer")
+	}
 	writeFileIn(t, dir, "c/c.go", "package c\n")
 	lintIn(t, dir, "-baseline=ci/known.yaml", "./...").want(t, exitClean, "known.yaml:6: poollock in ../c/c.go, Count, at ")
+}
+
+// The module cache is elsewhere on each machine.
+func TestBaselineOfRequiredModules(t *testing.T) {
+	locks := writeModule(t, map[string]string{"go.mod": "module example.org/locks\n\ngo 1.24\n", "stock/stock.go": stock})
+	dir := writeModule(t, map[string]string{
+		"go.mod":  "module example.org/shop\n\ngo 1.24\n\nrequire example.org/locks v1.0.0\n\nreplace example.org/locks => " + locks + "\n",
+		"shop.go": "package shop\n\nimport _ \"example.org/locks/stock\"\n",
+	})
+	lintIn(t, dir, "-write-baseline=known.yaml", "example.org/locks/stock").want(t, exitClean, "1 finding in 1 package written")
+	if want, text := "{rule: poollock, file: 'module:example.org/locks/stock/stock.go', in: Count,", readFile(t, dir, "known.yaml"); !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+	lintIn(t, dir, "-baseline=known.yaml", "example.org/locks/stock").want(t, exitClean, "no findings; 1 known one kept back;")
+	lintIn(t, dir, "-baseline=known.yaml", "./...").wantNot(t, "no longer")
+	writeFileIn(t, locks, "stock/stock.go", "package stock\n")
+	lintIn(t, dir, "-baseline=known.yaml", "example.org/locks/stock").want(t, exitClean, "known.yaml:6: poollock in module:example.org/locks/stock/stock.go, Count, at ")
 }
 
 // A directory that is reached through a symbolic link has the same files.
