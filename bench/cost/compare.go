@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -42,8 +43,10 @@ type ratio struct {
 }
 
 type command struct {
-	name string
-	argv []string
+	name  string
+	argv  []string
+	env   string // one variable, NAME=value; empty for none
+	found int    // the exit code that says it works and reports something; 0 when there is none
 }
 
 // comparison is of two commands in the same folder.
@@ -92,19 +95,19 @@ func (c comparison) line(r ratio, base, subject float64, runs int) string {
 		c.title, r.name, c.base.name, r.text(base), c.subject.name, r.text(subject), subject/base, verdict, r.goal, runs)
 }
 
-// findings is the exit code of a linter that works and reports something.
-const findings = 3
-
 func (c command) measure(dir string) (usage, error) {
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir = dir
+	if c.env != "" {
+		cmd.Env = append(os.Environ(), c.env)
+	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	start := time.Now()
 	err := cmd.Run()
 	u := usage{elapsed: time.Since(start)}
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == findings) {
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == c.found) {
 		return u, fmt.Errorf("%s: %w\n%s", strings.Join(c.argv, " "), err, said.Bytes())
 	}
 	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

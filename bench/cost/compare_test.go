@@ -38,7 +38,7 @@ func TestLineSaysWhetherTheGoalIsMet(t *testing.T) {
 
 func TestMeasureCountsWhatACommandTakes(t *testing.T) {
 	// The child of the shell counts, too.
-	c := command{name: "busy", argv: []string{"/bin/sh", "-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; exit 3"}}
+	c := command{name: "busy", argv: []string{"/bin/sh", "-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; exit $FOUND"}, env: "FOUND=5", found: 5}
 	u, err := c.measure(t.TempDir())
 	if err != nil {
 		t.Fatalf("findings are no failure: %v", err)
@@ -46,7 +46,7 @@ func TestMeasureCountsWhatACommandTakes(t *testing.T) {
 	if u.cpu <= 0 || u.elapsed <= 0 || u.memory < 100_000 || u.memory > 1_000_000_000 {
 		t.Errorf("usage %+v: want some of each, and the memory of a shell", u)
 	}
-	failing := command{name: "failing", argv: []string{"/bin/sh", "-c", "echo why >&2; exit 1"}}
+	failing := command{name: "failing", argv: []string{"/bin/sh", "-c", "echo why >&2; exit 1"}, found: 5}
 	if _, err := failing.measure(t.TempDir()); err == nil || !strings.Contains(err.Error(), "why") {
 		t.Errorf("error %v, want what the command said", err)
 	}

@@ -5,8 +5,9 @@
 //
 // It compares, in turns so that a busy moment hits both, and by medians:
 //
-//   - advisorylint with its default rules against the floor (see floor), in processor time (user
-//     and system, of the command and what it starts) and in peak memory;
+//   - advisorylint with its default rules against the floor (see floor), against staticcheck with nothing
+//     in its own cache and against sqlclosecheck, in processor time (user and system, of the command and
+//     what it starts) and in peak memory;
 //   - go vet -vettool=advisorylint against plain go vet, with nothing changed since the last run
 //     and after an edit, in elapsed time.
 //
@@ -67,12 +68,28 @@ func comparisons(t tools, source string) []comparison {
 	// so plain vet would start anew each time.
 	vet := command{name: "go vet", argv: []string{"go", "vet", "-composites=false", "./..."}}
 	vettool := command{name: "go vet -vettool", argv: []string{"go", "vet", "-vettool=" + t.linter, "./..."}}
+	lint := command{name: "advisorylint", argv: []string{t.linter, "./..."}, found: 3}
+	cache := filepath.Join(filepath.Dir(source), "staticcheck-cache")
 	return []comparison{
 		{
 			title:   "lint",
 			base:    command{name: "floor", argv: []string{t.floor, "./..."}},
-			subject: command{name: "advisorylint", argv: []string{t.linter, "./..."}},
-			ratios:  []ratio{{cpu, 1.30}, {memory, 1.25}},
+			subject: lint,
+			ratios:  []ratio{{cpu, 0.60}, {memory, 0.40}},
+		},
+		{
+			title:   "lint",
+			base:    command{name: "sqlclosecheck", argv: []string{t.sqlclosecheck, "./..."}, found: 3},
+			subject: lint,
+			ratios:  []ratio{{cpu, 0.40}, {memory, 0.40}},
+		},
+		{
+			title: "lint",
+			base: command{name: "staticcheck", argv: []string{t.staticcheck, "./..."}, found: 1,
+				env: "STATICCHECK_CACHE=" + cache},
+			subject: lint,
+			ratios:  []ratio{{cpu, 0.25}, {memory, 1}},
+			before:  func() error { return os.RemoveAll(cache) },
 		},
 		{title: "vet, nothing changed", base: vet, subject: vettool, ratios: []ratio{{elapsed, 1.10}}},
 		{title: "vet, root package edited", base: vet, subject: vettool, ratios: []ratio{{elapsed, 1.10}},

@@ -12,20 +12,25 @@ import (
 
 // tools are the paths of the programs that are compared.
 type tools struct {
-	floor, linter string
+	floor, linter, sqlclosecheck, staticcheck string
 }
 
-// build makes both programs in dir, with the same compiler.
+// build makes all programs in dir, with the same compiler.
 func build(dir string) (tools, error) {
 	gomod, err := output(exec.Command("go", "env", "GOMOD"))
 	if err != nil {
 		return tools{}, err
 	}
 	bench := filepath.Dir(strings.TrimSpace(string(gomod)))
-	t := tools{floor: filepath.Join(dir, "floor"), linter: filepath.Join(dir, "advisorylint")}
+	t := tools{
+		floor: filepath.Join(dir, "floor"), linter: filepath.Join(dir, "advisorylint"),
+		sqlclosecheck: filepath.Join(dir, "sqlclosecheck"), staticcheck: filepath.Join(dir, "staticcheck"),
+	}
 	for _, b := range []struct{ module, pkg, to string }{
 		{bench, "./floor", t.floor},
 		{filepath.Dir(bench), "./cmd/advisorylint", t.linter},
+		{bench, "github.com/ryanrolds/sqlclosecheck", t.sqlclosecheck},
+		{bench, "honnef.co/go/tools/cmd/staticcheck", t.staticcheck},
 	} {
 		cmd := exec.Command("go", "build", "-o", b.to, b.pkg)
 		cmd.Dir = b.module
