@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 var (
@@ -34,6 +36,18 @@ func TestFormat(t *testing.T) {
 	}
 	if !Is([]byte(written)) || Is([]byte("version: 1\n")) {
 		t.Error("the header does not tell a baseline from other files")
+	}
+}
+
+// Whoever reads YAML reads the same text, and no number, truth or nothing.
+func TestQuotedTextIsTextInYAML(t *testing.T) {
+	for _, text := range []string{
+		"Take", "null", "True", "no", "~", "12", "1e3", "0x1F", ".inf", "a: b", "a #b", "#a", "- a", "[a]", "{a}", "a, b", "(*Shelf).Take", "&a", "*a", "!a", "|", "it's", "'", "\"", "\\", "a\nb", "\x00", "köln", "\u2028", " a ", "",
+	} {
+		var got []any
+		if err := yaml.Unmarshal([]byte("["+quote(text)+"]"), &got); err != nil || len(got) != 1 || got[0] != text {
+			t.Errorf("%q is written %s and read %q, error %v", text, quote(text), got, err)
+		}
 	}
 }
 
