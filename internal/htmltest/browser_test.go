@@ -133,7 +133,11 @@ func (p *tab) watch(event any) {
 	case *log.EventEntryAdded: // what the browser says, a breach of the policy for one
 		p.problems = append(p.problems, e.Entry.Text)
 	case *runtime.EventConsoleAPICalled:
-		p.problems = append(p.problems, fmt.Sprintf("console.%s: %v", e.Type, e.Args))
+		said := "console." + string(e.Type)
+		for _, a := range e.Args {
+			said += " " + string(a.Value) + a.Description
+		}
+		p.problems = append(p.problems, said)
 	case *runtime.EventExceptionThrown:
 		p.problems = append(p.problems, e.ExceptionDetails.Text)
 	}

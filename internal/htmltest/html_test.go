@@ -293,6 +293,25 @@ func TestThePolicyStopsOtherScripts(t *testing.T) {
 	}
 }
 
+func TestWithoutScriptsEverythingIsThere(t *testing.T) {
+	p := chromium.open(t, shopPage, view{width: 1280, height: 800})
+	p.want("without scripts", pooled, held, unread, odd, waits)
+	p.same("headings", p.headings(), "poollock 2 findings, unlockresult 2 findings, lockwait 1 finding")
+	if ask[bool](p, `document.querySelector(".filters").checkVisibility()`) {
+		t.Error("there are filters that do nothing")
+	}
+}
+
+// The page of no findings lists what was looked at, with nothing to open.
+func TestNoFindings(t *testing.T) {
+	p := chromium.open(t, noneOne, desktop)
+	for _, text := range []string{"No findings in quiet", "1 lock site was seen in the packages below.", "1 package looked at", "example.org/quiet"} {
+		if !strings.Contains(ask[string](p, `document.body.innerText`), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+}
+
 // roles are those of what a person uses, or is led by.
 var roles = []string{"button", "checkbox", "radio", "searchbox", "link", "heading", "DisclosureTriangle", "group", "region"}
 
