@@ -39,7 +39,7 @@ The flags:
 	-config FILE    the configuration file, in the place of the one found; off for none
 	-fix            apply the fixes
 	-diff           print the fixes as a unified diff
-	-format FORM    print findings as text, json, sarif, github or checkstyle
+	-format FORM    print findings as text, json, html, sarif, github or checkstyle
 	-json           the same as -format=json: findings and fixes in go vet's form
 	-out FILE       write what -format prints to a file
 	-baseline FILE  keep back the findings that the file knows; those that are new count
