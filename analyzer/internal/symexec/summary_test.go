@@ -297,7 +297,10 @@ func keys(s *summary.Summary) string {
 
 func writeEffects(b *strings.Builder, effects []*summary.Effect) {
 	for _, e := range effects {
-		fmt.Fprintf(b, " %d@%s in %d@%s %v", e.Op, e.Site, e.Cleanup, e.CleanupSite, e.Steps)
+		fmt.Fprintf(b, " %d@%s in %d@%s", e.Op, e.Site, e.Cleanup, e.CleanupSite)
+		for _, st := range e.Steps { // their positions are of one process only
+			fmt.Fprintf(b, " %s %s", st.Posn, st.Name)
+		}
 		for _, x := range append([]*term.Term{e.Handle, e.Text, e.Ctx, e.Made, e.Fn}, e.Args...) {
 			if x != nil {
 				b.WriteString(" " + x.Key())
