@@ -38,7 +38,7 @@ func openBrowser() (browser, func(), error) {
 		return browser{}, nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, kill := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeAll := chromedp.NewContext(ctx)
