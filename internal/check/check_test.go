@@ -101,10 +101,20 @@ func tool(t *testing.T) string {
 	return name
 }
 
-// short leaves of what told gives what vetted has.
+// short leaves of what told gives what vetted has: of a package with tests, go vet looks at the variant with them
+// only, whose messages may name what the tests import.
 func short(graph *checker.Graph) []string {
+	tested := map[string]bool{}
+	for _, act := range graph.Roots {
+		if p := act.Package; p.ForTest == p.PkgPath {
+			tested[p.PkgPath] = true
+		}
+	}
 	var lines []string
 	for _, act := range graph.Roots {
+		if p := act.Package; p.ForTest == "" && tested[p.PkgPath] {
+			continue
+		}
 		for _, d := range act.Diagnostics {
 			lines = append(lines, fmt.Sprintf("%s %s %s", act.Package.Fset.Position(d.Pos), act.Analyzer.Name, d.Message))
 		}
