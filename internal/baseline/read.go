@@ -1,40 +1,32 @@
 package baseline
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/advisorylint/advisorylint/internal/yamldoc"
 )
 
 // Error is what is wrong with a file, and where.
-type Error struct {
-	Line int // 0: no line in particular
-	Text string
-}
-
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.Text
-	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
-}
+type Error = yamldoc.Fault
 
 func errorf(line int, format string, args ...any) error {
-	return &Error{line, fmt.Sprintf(format, args...)}
+	return &Error{Line: line, Text: fmt.Sprintf(format, args...)}
 }
 
 // Parse reads a file. Its errors are of type *Error.
 func Parse(data []byte) (*Baseline, error) {
-	root, err := document(data)
-	if err != nil {
-		return nil, err
+	root, fault := yamldoc.Read(data)
+	switch {
+	case fault != nil:
+		return nil, fault
+	case root == nil:
+		return nil, errorf(0, "it is empty")
 	}
 	if err := readable(root); err != nil {
 		return nil, err
@@ -77,34 +69,6 @@ func readable(root *yaml.Node) error {
 		return err
 	}
 	return errorf(root.Line, "there is no version in it: it is no baseline")
-}
-
-// document gives what the one document of the file has at its top.
-func document(data []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, more yaml.Node
-	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, errorf(0, "it is empty")
-	} else if err != nil {
-		return nil, syntax(err)
-	}
-	switch err := decoder.Decode(&more); {
-	case err == nil:
-		return nil, errorf(more.Line, "a second document: the file has one")
-	case !errors.Is(err, io.EOF):
-		return nil, syntax(err)
-	}
-	return doc.Content[0], nil
-}
-
-// syntax gives an error of the YAML library its place.
-func syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	var line int
-	if n, _ := fmt.Sscanf(text, "line %d: ", &line); n == 1 {
-		_, text, _ = strings.Cut(text, ": ")
-	}
-	return errorf(line, "not YAML: %s", strings.Join(strings.Fields(text), " "))
 }
 
 // fields gives the values of a mapping by their keys, which are among names and there once.

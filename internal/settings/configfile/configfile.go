@@ -4,7 +4,6 @@ package configfile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/advisorylint/advisorylint/internal/settings"
+	"github.com/advisorylint/advisorylint/internal/yamldoc"
 )
 
 // Name is the file's name. It lies at a module's root, or in a directory above it.
@@ -67,15 +67,24 @@ func exists(path string) bool {
 
 // Read reads the file at path and checks it. Its errors are of type *Error.
 func Read(path string, rules []string) (*settings.File, error) {
-	data, err := os.ReadFile(path)
+	data, err := Load(path)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, &Error{Path: path, Text: "cannot be read: " + err.Error()}
+		return nil, err
 	}
 	return Parse(path, data, rules)
+}
+
+// Load gives what stands in the file at path. Its errors are of type *Error.
+func Load(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		return data, nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return nil, &Error{Path: path, Text: "cannot be read: " + err.Error()}
 }
 
 // Parse reads what stands in the file at path.
@@ -109,41 +118,22 @@ func (r *reader) errorf(n *yaml.Node, format string, args ...any) error {
 	return &Error{Path: r.path, Line: line, Text: fmt.Sprintf(format, args...)}
 }
 
-// document gives the one document of the file; nil when the file is empty.
+// document gives the options of the file; nil when it is empty.
 func (r *reader) document(data []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	var doc, more yaml.Node
-	switch err := decoder.Decode(&doc); {
-	case errors.Is(err, io.EOF):
+	root, fault := yamldoc.Read(data)
+	switch {
+	case fault != nil:
+		return nil, r.at(fault)
+	case root == nil || root.Tag == "!!null":
 		return nil, nil
-	case err != nil:
-		return nil, r.syntax(err)
-	}
-	switch err := decoder.Decode(&more); {
-	case err == nil:
-		return nil, r.errorf(&more, "a second document: the file has one")
-	case !errors.Is(err, io.EOF):
-		return nil, r.syntax(err)
-	}
-	root := doc.Content[0]
-	if root.Tag == "!!null" {
-		return nil, nil
-	}
-	if root.Kind != yaml.MappingNode {
+	case root.Kind != yaml.MappingNode:
 		return nil, r.errorf(root, "%s: want options such as rules: [default]", describe(root))
 	}
 	return root, nil
 }
 
-// syntax gives an error of the YAML library its place.
-func (r *reader) syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	var line int
-	if n, _ := fmt.Sscanf(text, "line %d: ", &line); n == 1 {
-		_, text, _ = strings.Cut(text, ": ")
-	}
-	return &Error{Path: r.path, Line: line, Text: "not YAML: " + text}
-}
+// at says which file a fault is in.
+func (r *reader) at(f *yamldoc.Fault) error { return &Error{Path: r.path, Line: f.Line, Text: f.Text} }
 
 func (r *reader) options(root *yaml.Node) error {
 	return r.pairs(root, settings.Names, "option", func(key, value *yaml.Node) error {
@@ -153,7 +143,7 @@ func (r *reader) options(root *yaml.Node) error {
 			return err
 		}
 		if err := value.Decode(target(&r.file.Settings, name)); err != nil {
-			return r.syntax(err)
+			return r.at(yamldoc.Syntax(err))
 		}
 		return nil
 	})

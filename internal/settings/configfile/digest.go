@@ -27,9 +27,9 @@ func Digest(dir string, rules []string) (string, error) {
 			continue
 		}
 		seen[path], found = true, true
-		data, err := os.ReadFile(path)
+		data, err := Load(path)
 		if err != nil {
-			return "", &Error{Path: path, Text: "cannot be read: " + err.Error()}
+			return "", err
 		}
 		if _, err := Parse(path, data, rules); err != nil {
 			return "", err

@@ -109,10 +109,8 @@ func (m *Modules) read(root string) file {
 	if f.path, f.err = configfile.Locate(root); f.path == "" || f.err != nil {
 		return f
 	}
-	if f.data, f.err = os.ReadFile(f.path); f.err == nil {
+	if f.data, f.err = configfile.Load(f.path); f.err == nil {
 		f.parsed, f.err = configfile.Parse(f.path, f.data, m.rules)
-	} else {
-		_, f.err = configfile.Read(f.path, m.rules) // which says it in its own words
 	}
 	return f
 }
