@@ -60,32 +60,35 @@ func held(graph *checker.Graph, c chosen) []finding {
 // chosen is what the user chose, package by package.
 type chosen struct {
 	choice *settings.Choice
-	known  map[string]*settings.InForce // by directory
+	known  map[place]*settings.InForce
 	// compared: findings are held against a baseline.
 	compared bool
 }
 
+// place is a directory of a module, with the module's version when it is required.
+type place struct{ dir, version string }
+
 func newChosen(choice *settings.Choice) chosen {
-	return chosen{choice: choice, known: map[string]*settings.InForce{}}
+	return chosen{choice: choice, known: map[place]*settings.InForce{}}
 }
 
 // inForce gives what holds for a package, as its rules saw it.
 func (c chosen) inForce(p *packages.Package) *settings.InForce {
-	dir := p.Dir
-	if p.Module != nil && p.Module.Version != "" {
-		dir = "" // the file of a module that is required is for those who work on it
+	at := place{dir: p.Dir}
+	if p.Module != nil {
+		at.version = p.Module.Version
 	}
-	return c.in(dir)
+	return c.in(at)
 }
 
-func (c chosen) in(dir string) *settings.InForce {
-	f, ok := c.known[dir]
+func (c chosen) in(at place) *settings.InForce {
+	f, ok := c.known[at]
 	if !ok {
 		var err error
-		if f, err = c.choice.In(dir); err != nil {
+		if f, err = c.choice.Of(at.dir, at.version); err != nil {
 			f = nil // the rules say what is wrong with the file
 		}
-		c.known[dir] = f
+		c.known[at] = f
 	}
 	return f
 }

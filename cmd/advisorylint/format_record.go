@@ -43,7 +43,7 @@ func record(graph *checker.Graph, c chosen, found []finding, troubles []string) 
 		return nil, err
 	}
 	for i, rule := range run.Rules {
-		run.Rules[i].Severity = severity(c.in(dir), rule.Name)
+		run.Rules[i].Severity = severity(c.in(place{dir: dir}), rule.Name)
 	}
 	var sources findings.Sources
 	for _, f := range recorded(graph, c, found) {

@@ -55,8 +55,11 @@ type InForce struct {
 
 // Of gives what holds for the package of a pass. The error says what is wrong with its file.
 func Of(pass *analysis.Pass) (*InForce, error) {
-	// Modules that are required have files for those who work on them, not for those who use them.
-	return inForce.Load().in(directory(pass), pass.Module == nil || pass.Module.Version == "")
+	version := ""
+	if pass.Module != nil {
+		version = pass.Module.Version
+	}
+	return inForce.Load().Of(directory(pass), version)
 }
 
 // directory is where the sources of a package are. What cgo makes is elsewhere: of one file it says where it
@@ -71,16 +74,18 @@ func directory(pass *analysis.Pass) string {
 	return ""
 }
 
-// In gives what holds for the packages in a directory.
-func (c *Choice) In(dir string) (*InForce, error) { return c.in(dir, true) }
+// In gives what holds for the packages in a directory of a module that is worked on.
+func (c *Choice) In(dir string) (*InForce, error) { return c.Of(dir, "") }
 
-func (c *Choice) in(dir string, own bool) (*InForce, error) {
+// Of gives what holds for the packages in a directory of a module, which has a version when it is required by
+// another: then its file is for those who work on it, and not for those who use it.
+func (c *Choice) Of(dir, version string) (*InForce, error) {
 	if c == nil {
 		return nil, nil
 	}
 	f := &InForce{Settings: c.Settings, choice: c, exclude: ModuleRoot(dir)}
 	source := ""
-	if c.Files && own && c.Find != nil && dir != "" {
+	if c.Files && version == "" && c.Find != nil && dir != "" {
 		var err error
 		if f.File, err = c.Find(dir); err != nil {
 			return nil, err
