@@ -16,9 +16,6 @@ import (
 	"github.com/advisorylint/advisorylint/internal/baseline"
 )
 
-// formatSARIF has a word for findings that are known.
-const formatSARIF = "sarif"
-
 // openBaseline checks -baseline and -write-baseline, and reads the file of the former before anything is
 // looked at.
 func (o *options) openBaseline() error {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
@@ -139,7 +140,7 @@ func (l looked) tells(c chosen, e baseline.Entry) bool {
 		f := c.inForce(p)
 		return f.Runs(e.Rule) != settings.Off && !f.Excludes(l.paths[e.File])
 	}
-	if len(e.File) > len(required) && e.File[:len(required)] == required {
+	if strings.HasPrefix(e.File, required) {
 		return false
 	}
 	_, err := os.Lstat(filepath.Join(l.dir, filepath.FromSlash(e.File)))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -22,15 +21,7 @@ func configCommand(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	choice, err := o.prepare()
-	if err != nil {
-		return fail(err)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return fail(err)
-	}
-	f, err := choice.In(dir)
+	choice, f, err := o.prepare()
 	if err != nil {
 		return fail(err)
 	}

@@ -22,14 +22,17 @@ const (
 	formatJSON = "json"
 )
 
-// formatGitHub is for a log that people read too.
-const formatGitHub = "github"
+// Two of formats: GitHub's is for a log that people read too, and SARIF has a word for findings that are known.
+const (
+	formatGitHub = "github"
+	formatSARIF  = "sarif"
+)
 
 var formats = []struct {
 	name  string
 	write func(*findings.Run, io.Writer) error
 }{
-	{"sarif", (*findings.Run).SARIF},
+	{formatSARIF, (*findings.Run).SARIF},
 	{formatGitHub, (*findings.Run).GitHub},
 	{"checkstyle", (*findings.Run).Checkstyle},
 }

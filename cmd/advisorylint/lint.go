@@ -19,7 +19,7 @@ func lint(o *options) int {
 		return fail(err)
 	}
 	rules := append(analyzer.All(), analyzer.Sites)
-	choice, err := o.prepare()
+	choice, _, err := o.prepare()
 	if err == nil {
 		err = o.openBaseline()
 	}

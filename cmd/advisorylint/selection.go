@@ -38,23 +38,24 @@ func (o *options) use() (*settings.Choice, error) {
 	return choice, nil
 }
 
-// prepare goes to the directory that -C names, and makes the rules follow the flags and the file there.
-func (o *options) prepare() (*settings.Choice, error) {
+// prepare goes to the directory that -C names, makes the rules follow the flags and the file there, and gives
+// what holds in it.
+func (o *options) prepare() (*settings.Choice, *settings.InForce, error) {
 	if o.dir != "" {
 		if err := os.Chdir(o.dir); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	choice, err := o.use()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, err = inForce(choice, dir)
-	return choice, err
+	f, err := inForce(choice, dir)
+	return choice, f, err
 }
 
 // governed reads the files of all modules that the packages are of before any is looked at: a file that
