@@ -29,25 +29,20 @@ func TestSecondRunComesFromTheCache(t *testing.T) {
 	}
 }
 
-// The package is analysed again, with facts of the helper that come from the cache.
+// A package is analysed again, with facts of the helper that come from the cache. Package dock imports the helper.
+// Package pier does not; what is known of it comes by way of dock. Before 2.13, golangci-lint lost such facts
+// in its cache (https://github.com/golangci/golangci-lint/pull/6649).
 func TestFactsComeFromTheCache(t *testing.T) {
-	p := newProject(t)
-	p.lint(t, "./dock").want(t, pooledArrival)
-	p.write(t, "dock/dock.go", func(text string) string { return text + "\nfunc depart() {}\n" })
-	r := p.lint(t, "./dock")
-	r.wantLog(t, "analyzing 1/1 packages", `Loaded 3 cached facts for package "berth" and analyzer lockflow`)
-	r.want(t, pooledArrival)
-}
-
-// Package pier does not import the helper; what is known of it comes by way of package dock. Before 2.13,
-// golangci-lint lost such facts in its cache (https://github.com/golangci/golangci-lint/pull/6649).
-func TestFactsHandedOnComeFromTheCache(t *testing.T) {
-	p := newProject(t)
-	p.lint(t, "./pier").want(t, pooledMooring)
-	p.write(t, "pier/pier.go", func(text string) string { return text + "\nfunc cast() {}\n" })
-	r := p.lint(t, "./pier")
-	r.wantLog(t, "analyzing 1/1 packages", `Loaded 3 cached facts for package "berth" and analyzer lockflow`)
-	r.want(t, pooledMooring)
+	for name, want := range map[string]string{"dock": pooledArrival, "pier": pooledMooring} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.lint(t, "./"+name).want(t, want)
+			p.write(t, name+"/"+name+".go", func(text string) string { return text + "\nfunc cast() {}\n" })
+			r := p.lint(t, "./"+name)
+			r.wantLog(t, "analyzing 1/1 packages", `Loaded 3 cached facts for package "berth" and analyzer lockflow`)
+			r.want(t, want)
+		})
+	}
 }
 
 // Facts of one analyzer are in the cache and those of another are not: before 2.14, golangci-lint lost
