@@ -25,6 +25,7 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv(cacheVariable, filepath.Join(dir, "cache")) // of these tests, and not the one of whoever runs them
 	binary = filepath.Join(dir, "advisorylint")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

@@ -7,20 +7,20 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/packages"
 )
 
 // target is a file with the edits that it gets.
 type target struct {
 	name    string
 	size    int // as it was when it was parsed
-	info    *types.Info
+	pkg     *packages.Package
 	syntax  *ast.File
 	imports int // offset at which the imports end
 
@@ -98,13 +98,16 @@ func (t *target) tidy(src []byte) ([]byte, error) {
 	removed := false
 	for _, spec := range t.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
-		name := t.info.PkgNameOf(spec)
-		if err != nil || path == "C" || name == nil || name.Name() == "_" || name.Name() == "." || used[name.Name()] {
-			continue
+		imported := t.pkg.Imports[path]
+		if err != nil || imported == nil {
+			continue // C, for one
 		}
-		explicit := ""
+		name, explicit := imported.Name, ""
 		if spec.Name != nil {
-			explicit = spec.Name.Name
+			name, explicit = spec.Name.Name, spec.Name.Name
+		}
+		if name == "_" || name == "." || used[name] {
+			continue
 		}
 		removed = astutil.DeleteNamedImport(fset, file, explicit, path) || removed
 	}

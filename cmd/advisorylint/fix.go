@@ -126,7 +126,7 @@ func (p *plan) target(f finding, te analysis.TextEdit) *target {
 	for _, syntax := range f.pkg.Syntax {
 		if f.pkg.Fset.File(syntax.FileStart) == tf && !ast.IsGenerated(syntax) {
 			t := &target{
-				name: tf.Name(), size: tf.Size(), info: f.pkg.TypesInfo,
+				name: tf.Name(), size: tf.Size(), pkg: f.pkg,
 				syntax: syntax, imports: tf.Offset(importsEnd(syntax)),
 			}
 			p.known[t.name] = t

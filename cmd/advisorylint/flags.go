@@ -32,6 +32,7 @@ type options struct {
 	context         int                // -c: lines of source round a finding, -1 for none
 
 	dir   string // -C
+	cache string // -cache
 	tags  string
 	tests bool
 	debug bool
@@ -104,6 +105,7 @@ func (o *options) register() {
 	s.BoolVar(&o.diff, "diff", false, "print the fixes as a unified diff and apply none")
 	s.IntVar(&o.context, "c", -1, "show this many `lines` of source round each finding")
 	s.StringVar(&o.dir, "C", "", "change to `dir` first")
+	s.StringVar(&o.cache, "cache", "", "keep what is learned of packages in `dir`; off for nowhere")
 	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
 	s.BoolVar(&o.tests, "test", true, "lint test files too")
 	s.BoolVar(&o.sites, "v", false, "list the places at which locks are seen, and what is not known of them")

@@ -19,6 +19,7 @@ MariaDB named locks, Redis and etcd locks.
 	advisorylint rules                 list the rules
 	advisorylint explain RULE          say what a rule is about
 	advisorylint config [flags]        say which options are in force here, and where they come from
+	advisorylint cache [clean]         say where the cache is and how large, or empty it
 	advisorylint gopls -o PATH         build a gopls that has the rules inside, for editors
 	advisorylint version               print the version
 	advisorylint help                  print this
@@ -46,6 +47,7 @@ The flags:
 	-write-baseline FILE
 	                write the findings there are to the file, and print none
 	-c N            show N lines of source round each finding
+	-cache DIR      keep what is learned of packages in this directory; off for nowhere
 	-test=false     leave test files out
 	-tags LIST      build tags
 	-C DIR          change to this directory first

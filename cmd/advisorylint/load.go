@@ -32,6 +32,10 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 	c.Done = func(*packages.Package) {
 		line.say(fmt.Sprintf("looking at locks: %d of %s", done.Add(1), count(all, "package")))
 	}
+	var err error
+	if c.Cache, err = o.openCache(newChosen(choice), rules); err != nil {
+		return nil, nil, err
+	}
 	c.Listed = func(roots []*packages.Package, packages int) error {
 		all = packages
 		if len(roots) == 0 || nowhere(roots) {

@@ -43,6 +43,7 @@ func init() {
 	commands["rules"] = rulesCommand
 	commands["explain"] = explainCommand
 	commands["config"] = configCommand
+	commands["cache"] = cacheCommand
 	commands["gopls"] = goplsCommand
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,17 +45,8 @@ func vetVersion(value string) int {
 }
 
 func identity() (string, error) {
-	name, err := os.Executable()
+	program, err := programID()
 	if err != nil {
-		return "", err
-	}
-	binary, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer binary.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, binary); err != nil {
 		return "", err
 	}
 	dir, err := os.Getwd()
@@ -67,8 +57,8 @@ func identity() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	io.WriteString(hash, digest)
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	sum := sha256.Sum256([]byte(program + digest))
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // vetUnit lints the one package that a .cfg file describes.
@@ -116,12 +106,12 @@ func readUnit(config string) (unit unitchecker.Config) {
 }
 
 // notForVet are flags that go vet must not pass on: build flags, which it keeps for itself, flags of
-// linting without it, -format, -out and the baseline's, which are about all packages at once, -config, whose
+// linting without it, -cache, for go vet has its own, -format, -out and the baseline's, which are about all packages at once, -config, whose
 // file it would not know of when it looks for what it may reuse, and -fix, which it gives when it wants files
 // to be fixed (go vet -fix -json must not write any).
 var notForVet = map[string]bool{
 	"C": true, "tags": true, "test": true, "format": true, "out": true, "fix": true, "flags": true, "V": true, "config": true, "v": true,
-	"baseline": true, "write-baseline": true,
+	"baseline": true, "write-baseline": true, "cache": true,
 }
 
 // vetFlags answers -flags: which flags go vet shall take and pass on.

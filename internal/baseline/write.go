@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,16 +45,26 @@ func (b *Baseline) Format() []byte {
 	return out.Bytes()
 }
 
-var (
-	// plain is what YAML reads as it stands, in braces too, if it is none of the words that mean something else.
-	plain   = regexp.MustCompile(`^[\pL_(][\pL\pN_.()*/+-]*$`)
-	meaning = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
-)
+// meaning are words that are no strings to YAML.
+var meaning = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+// plain reports whether YAML reads s as it stands, in braces too, if it is none of the words that mean something.
+func plain(s string) bool {
+	for i, r := range s {
+		switch {
+		case unicode.IsLetter(r), r == '_', r == '(':
+		case i > 0 && (unicode.IsNumber(r) || strings.ContainsRune(".)*/+-", r)):
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 // quote writes a scalar of YAML (1.2, section 7.3) in one line. The library's encoder folds lines at 80 columns.
 func quote(s string) string {
 	switch {
-	case plain.MatchString(s) && !slices.Contains(meaning, strings.ToLower(s)):
+	case plain(s) && !slices.Contains(meaning, strings.ToLower(s)):
 		return s
 	case strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0:
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"

@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"os"
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -37,9 +37,14 @@ type Config struct {
 	Matters func(path string, files []*ast.File) (follow, text bool)
 
 	// Listed is told what the patterns name and how many packages there are in all, before any is looked at; its
-	// error ends the run. Done is told of each package that is done with, from several goroutines.
+	// error ends the run. Began and Done are told of each package, from several goroutines; of one that
+	// nothing is to be done about, only Done.
 	Listed func(roots []*packages.Package, all int) error
+	Began  func(*packages.Package)
 	Done   func(*packages.Package)
+
+	// Cache keeps what is learned for later runs. Nil keeps nothing.
+	Cache *Cache
 }
 
 // matter says why a dependency is looked at.
@@ -51,36 +56,37 @@ const (
 	mustTell        // what imports it, at any distance, is followed too, whatever facts it has
 )
 
-// listMode is what the go command can say without compiling anything.
-const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
-	packages.NeedModule | packages.NeedForTest | packages.NeedTypesSizes
-
 // Run loads what the patterns name and analyses it. What is wrong with a package is in its Errors; the error
-// is of the go command, which could not list any. The packages that are returned have no syntax, but for those
-// with diagnostics.
+// is of the go command, which could not list any, or of a cache that cannot be opened. The packages that are
+// returned have no types and no syntax, but for those with diagnostics, which have the syntax of the files that
+// the diagnostics are in.
 func Run(ctx context.Context, c Config) ([]*packages.Package, *checker.Graph, error) {
-	fset := token.NewFileSet()
-	roots, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: c.Dir, Mode: listMode, Tests: c.Tests, BuildFlags: c.BuildFlags, Env: c.Env, Fset: fset,
-	}, c.Patterns...)
+	l, err := c.list(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &run{Config: c, ctx: ctx, fset: fset, units: map[*packages.Package]*unit{}, tables: map[place]*table{}}
-	roots = slices.DeleteFunc(roots, func(p *packages.Package) bool {
-		return strings.HasSuffix(p.ID, ".test") // the main package that go test makes
-	})
-	r.plan(roots)
+	r := &run{Config: c, ctx: ctx, fset: token.NewFileSet(), units: map[*packages.Package]*unit{}, tables: map[place]*table{},
+		sources: map[string]bool{}, lines: map[string]*token.File{}}
+	r.enter(l.roots)
 	if c.Listed != nil {
-		if err := c.Listed(roots, len(r.order)); err != nil {
+		if err := c.Listed(l.roots, len(r.order)); err != nil {
 			return nil, nil, err
 		}
 	}
+	if r.store, err = c.Cache.open(l.env); err != nil {
+		return nil, nil, err
+	}
+	defer r.store.trim()
+	r.plan()
 	r.work()
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	return roots, &checker.Graph{Roots: r.actions(roots)}, nil
+	graph := &checker.Graph{}
+	for _, p := range l.roots {
+		graph.Roots = append(graph.Roots, r.asked(r.units[p])...)
+	}
+	return l.roots, graph, nil
 }
 
 // run is one run under way.
@@ -92,6 +98,10 @@ type run struct {
 	order []*unit // leaf first
 	facts []*analysis.Analyzer
 	all   []*analysis.Analyzer
+	store *store
+	// sources are the Go files of all packages; lines those that are there for positions in what was kept.
+	sources map[string]bool
+	lines   map[string]*token.File
 
 	mu     sync.Mutex
 	tables map[place]*table
@@ -100,16 +110,23 @@ type run struct {
 // unit is a package on its way.
 type unit struct {
 	pkg     *packages.Package
-	root    bool // named by a pattern: the analyzers run on it
+	root    bool             // named by a pattern: the analyzers run on it
+	imports map[string]*unit // by the path that the source has
 	users   []*unit
 	waits   int  // imports that are not done
 	telling bool // it, or something that it imports, must be heard by those who import it
-	mustUse bool // something that it imports is telling
 	actions []*checker.Action
+
+	source   bool // it is loaded from its source
+	frontier bool // a root imports it
+	key      key
+	keyed    bool         // there is a key
+	report   key          // of what is reported, of a root with a key
+	facts    map[key]bool // the units with facts among it and all that it imports
 }
 
-// plan makes a unit of each package, leaf first.
-func (r *run) plan(roots []*packages.Package) {
+// enter makes a unit of each package, leaf first.
+func (r *run) enter(roots []*packages.Package) {
 	r.all = Required(r.Analyzers)
 	for _, a := range r.all {
 		if len(a.FactTypes) > 0 {
@@ -117,18 +134,24 @@ func (r *run) plan(roots []*packages.Package) {
 		}
 	}
 	packages.Visit(roots, nil, func(p *packages.Package) {
-		u := &unit{pkg: p}
+		u := &unit{pkg: p, imports: map[string]*unit{}, facts: map[key]bool{}}
 		r.units[p] = u
 		r.order = append(r.order, u)
-		for _, dep := range p.Imports {
-			if d := r.units[dep]; d != nil && !slices.Contains(d.users, u) {
+		for _, file := range p.GoFiles {
+			r.sources[file] = true
+		}
+		for path, dep := range p.Imports {
+			d := r.units[dep]
+			if u.imports[path] = d; !slices.Contains(d.users, u) {
 				d.users = append(d.users, u)
-				u.waits++
 			}
 		}
 	})
 	for _, p := range roots {
 		r.units[p].root = true
+		for _, dep := range r.units[p].imports {
+			dep.frontier = true
+		}
 	}
 }
 
@@ -150,15 +173,26 @@ func Required(list []*analysis.Analyzer) []*analysis.Analyzer {
 	return out
 }
 
-// work does the units, as many at a time as there are processors, those with nothing to wait for first.
+// work does the units that are loaded from source, as many at a time as there are processors, those with
+// nothing to wait for first.
 func (r *run) work() {
 	ready := make(chan *unit, len(r.order))
-	left := len(r.order)
+	left := 0
+	for _, u := range r.order {
+		if !u.source {
+			r.done(u)
+			continue
+		}
+		left++
+		for _, user := range u.users {
+			user.waits++
+		}
+	}
 	if left == 0 {
 		return
 	}
 	for _, u := range r.order {
-		if u.waits == 0 {
+		if u.source && u.waits == 0 {
 			ready <- u
 		}
 	}
@@ -172,8 +206,7 @@ func (r *run) work() {
 				}
 				mu.Lock()
 				for _, user := range u.users {
-					user.mustUse = user.mustUse || u.telling
-					if user.waits--; user.waits == 0 {
+					if user.waits--; user.source && user.waits == 0 {
 						ready <- user
 					}
 				}
@@ -181,41 +214,54 @@ func (r *run) work() {
 					close(ready)
 				}
 				mu.Unlock()
-				if r.Done != nil {
-					r.Done(u.pkg)
-				}
+				r.done(u)
 			}
 		})
 	}
 	group.Wait()
 }
 
-// do type-checks a package and runs what is to be run on it.
-func (r *run) do(u *unit) {
-	u.telling = u.mustUse
-	matter := r.check(u)
-	p := u.pkg
-	if matter == nothing || p.IllTyped {
-		p.Syntax, p.TypesInfo = nil, nil
-		return
-	}
-	analyzers := r.facts
-	if u.root {
-		analyzers = r.all
-	}
-	told := r.analyse(u, analyzers)
-	u.telling = u.telling || told || matter == mustTell
-	if !slices.ContainsFunc(u.actions, func(a *checker.Action) bool { return len(a.Diagnostics) > 0 }) {
-		p.Syntax, p.TypesInfo = nil, nil
+func (r *run) done(u *unit) {
+	if r.Done != nil {
+		r.Done(u.pkg)
 	}
 }
 
-// actions gives what the analyzers did, package by package.
-func (r *run) actions(roots []*packages.Package) []*checker.Action {
+// do type-checks a package, runs what is to be run on it, and keeps what comes of it.
+func (r *run) do(u *unit) {
+	if r.Began != nil {
+		r.Began(u.pkg)
+	}
+	for _, dep := range u.imports {
+		u.telling = u.telling || dep.telling
+		maps.Copy(u.facts, dep.facts)
+	}
+	u.actions = nil // it may have been restored, and be needed from source after all
+	matter := r.check(u)
+	p := u.pkg
+	if matter != nothing && !p.IllTyped {
+		analyzers := r.facts
+		if u.root {
+			analyzers = r.all
+		}
+		told := r.analyse(u, analyzers)
+		u.telling = u.telling || told || matter == mustTell
+	}
+	if r.store != nil {
+		r.keep(u)
+	}
+	p.TypesInfo = nil
+	if !slices.ContainsFunc(u.actions, func(a *checker.Action) bool { return len(a.Diagnostics) > 0 }) {
+		p.Syntax = nil
+	}
+}
+
+// asked gives what the analyzers that were asked for did on a package, in their order.
+func (r *run) asked(u *unit) []*checker.Action {
 	var list []*checker.Action
-	for _, p := range roots {
-		for _, act := range r.units[p].actions {
-			if slices.Contains(r.Analyzers, act.Analyzer) {
+	for _, a := range r.Analyzers {
+		for _, act := range u.actions {
+			if act.Analyzer == a {
 				act.IsRoot = true
 				list = append(list, act)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer"
 	"github.com/advisorylint/advisorylint/internal/check"
+	"github.com/advisorylint/advisorylint/internal/driver"
 )
 
 // told is what a driver says, a line a finding: its place, rule, message, the way to it and its fixes.
@@ -41,9 +43,28 @@ func told(graph *checker.Graph) []string {
 			}
 			lines = append(lines, line)
 		}
+		for _, h := range driver.Suppressed(act.Result) {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s: kept back by %s %s", act.Package.ID, fset.Position(h.Diagnostic.Pos), act.Analyzer.Name, h.Diagnostic.Message, h.Kind, h.Reason))
+		}
+		sites, _ := act.Result.([]analyzer.Site)
+		for _, s := range sites {
+			line := fmt.Sprintf("%s %s a lock: ", act.Package.ID, fset.Position(s.Pos))
+			s.Pos = token.NoPos
+			lines = append(lines, line+fmt.Sprintf("%+v", s))
+		}
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// findings are the lines of told that are about mistakes.
+func findings(lines []string) (n int) {
+	for _, line := range lines {
+		if !strings.Contains(line, " a lock: ") && !strings.Contains(line, ": kept back by ") {
+			n++
+		}
+	}
+	return n
 }
 
 // reference is what the checker of golang.org/x/tools says of the packages that compile.
@@ -127,7 +148,7 @@ func short(graph *checker.Graph) []string {
 // gives how much that is.
 func agree(t *testing.T, c check.Config, vet bool) int {
 	t.Helper()
-	c.Analyzers, c.Matters = analyzer.All(), analyzer.Matters
+	c.Analyzers, c.Matters = append(analyzer.All(), analyzer.Sites), analyzer.Matters
 	_, graph, err := check.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +158,8 @@ func agree(t *testing.T, c check.Config, vet bool) int {
 	if vet {
 		same(t, "go vet's", short(graph), vetted(t, c))
 	}
-	return len(got)
+	cached(t, c, got)
+	return findings(got)
 }
 
 func same(t *testing.T, whose string, got, want []string) {
@@ -337,7 +359,7 @@ func TestBodiesOfWhatCannotMatterAreNotLookedAt(t *testing.T) {
 	c := check.Config{Dir: dir, Patterns: []string{"./a"}, Env: append(os.Environ(), "GOFLAGS=", "GOWORK=off"),
 		Analyzers: analyzer.All(), Matters: analyzer.Matters}
 	pkgs, graph, err := check.Run(context.Background(), c)
-	if err != nil || len(told(graph)) != 1 || len(pkgs) != 1 || pkgs[0].IllTyped {
+	if err != nil || findings(told(graph)) != 1 || len(pkgs) != 1 || pkgs[0].IllTyped {
 		t.Errorf("got %v, error %v", told(graph), err)
 	}
 	c.Matters = nil

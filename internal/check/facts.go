@@ -38,6 +38,37 @@ func (r *run) table(p *packages.Package, a *analysis.Analyzer) *table {
 	return t
 }
 
+// factsOf gives the facts on a unit's objects in the form that is kept; not ok when they cannot be.
+func (r *run) factsOf(u *unit) (e factsEntry, ok bool) {
+	for _, a := range r.facts {
+		r.mu.Lock()
+		t := r.tables[place{u.pkg.Types, a}]
+		r.mu.Unlock()
+		if t == nil {
+			continue
+		}
+		for k, f := range t.list {
+			if !r.note(&e.At, f) {
+				return e, false
+			}
+			e.Facts = append(e.Facts, factEntry{a.Name, k.name, f})
+		}
+	}
+	return e, true
+}
+
+// takeFacts puts facts that were kept in their place.
+func (r *run) takeFacts(u *unit, e factsEntry) {
+	for _, a := range r.facts {
+		t := r.table(u.pkg, a)
+		for _, f := range e.Facts {
+			if f.Analyzer == a.Name {
+				t.list[factKey{f.Object, reflect.TypeOf(f.Fact)}] = f.Fact
+			}
+		}
+	}
+}
+
 // connect lets a pass tell and hear facts. The facts of a package are complete when another hears them.
 func (r *run) connect(pass *analysis.Pass, own *table) {
 	find := func(pkg *types.Package) *table {

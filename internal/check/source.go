@@ -57,7 +57,7 @@ func (r *run) matters(u *unit, files []*ast.File) matter {
 	switch {
 	case text:
 		return mustTell
-	case follow || u.mustUse:
+	case follow || u.telling:
 		return mayTell
 	}
 	return nothing

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Page is a run with what its HTML page has besides.
@@ -40,7 +41,9 @@ type FilePatch struct{ File, Unified string }
 //go:embed html
 var htmlFiles embed.FS
 
-var htmlTemplate = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"count": countOf}).ParseFS(htmlFiles, "html/page.tmpl"))
+var htmlTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"count": countOf}).ParseFS(htmlFiles, "html/page.tmpl"))
+})
 
 // htmlPage is what the template is filled with.
 type htmlPage struct {
@@ -122,7 +125,7 @@ func (p *Page) HTML(w io.Writer) error {
 	if err := p.fill(&page); err != nil {
 		return err
 	}
-	return htmlTemplate.Execute(w, page)
+	return htmlTemplate().Execute(w, page)
 }
 
 // policy allows the page its own style and script, by their hashes (Content Security Policy Level 3, section

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"os"
 	"path"
 	"path/filepath"
@@ -125,6 +126,23 @@ func (f *InForce) Runs(rule string) Form {
 		return Off
 	}
 	return f.Form(rule, f.choice.Defaults[rule])
+}
+
+// Digest is a text that differs where what is reported of a package may differ. Severities are not in it:
+// they are shown and change nothing.
+func (f *InForce) Digest() (string, error) {
+	if f == nil {
+		return "", nil
+	}
+	s := f.Settings
+	s.Severity = nil
+	text, err := json.Marshal(struct {
+		Settings Settings
+		Exclude  string
+		Without  []string
+		FirstFix bool
+	}{s, f.exclude, f.choice.Without, f.choice.FirstFix})
+	return string(text), err
 }
 
 // FirstFix reports whether a finding may have one fix only.

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -18,6 +20,22 @@ var (
 	sources = map[string]Said{} // by path of the file; "" is the driver
 	said    atomic.Pointer[Said]
 )
+
+// Digest is a text that differs where what is said differs; nil says nothing.
+func (s *Said) Digest() string {
+	if s == nil {
+		return ""
+	}
+	var lines []string
+	for _, c := range s.Clients {
+		lines = append(lines, fmt.Sprintf("client %s=%s\n", c.Type, c.Handle))
+	}
+	for _, w := range s.Wrappers {
+		lines = append(lines, fmt.Sprintf("wrapper %s\n", w.text()))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
 
 // AllSaid gives the same pointer until something new is said; nil when nothing is.
 func AllSaid() *Said { return said.Load() }

@@ -1,0 +1,146 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"go/token"
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/gcexportdata"
+)
+
+// What is kept of a package, each under a key of its own.
+const (
+	aboutTypes    = "types"    // for those who import it: a typesEntry
+	aboutFacts    = "facts"    // what analyzers told of its objects: a factsEntry
+	aboutFindings = "findings" // what they reported: a findingsEntry
+)
+
+// typesEntry is what those need who import a package.
+type typesEntry struct {
+	Export  []byte // its types, as gcexportdata writes them
+	Telling bool
+	Facts   []key // the packages with facts among it and all that it imports
+}
+
+// factsEntry is the facts on a package.
+type factsEntry struct {
+	Facts []factEntry
+	At    places
+}
+
+type factEntry struct {
+	Analyzer, Object string
+	Fact             analysis.Fact
+}
+
+// findingsEntry is what the analyzers that were asked for gave. Those that gave nothing are not in it.
+type findingsEntry struct {
+	Actions []actionEntry
+	At      places
+}
+
+type actionEntry struct {
+	Analyzer    string
+	Diagnostics []analysis.Diagnostic
+	Result      any // nil: the zero value of its type, or what a new pointer of its type points to
+}
+
+// keep writes what is known of a unit, unless its files have changed since it got its key.
+func (r *run) keep(u *unit) {
+	k, ok := r.store.key(u, fileSum)
+	if u.keyed = u.keyed && ok && k == u.key && !u.pkg.IllTyped; !u.keyed {
+		return
+	}
+	if facts, ok := r.factsOf(u); !ok {
+		u.keyed = false // nor is anything kept that needs them
+		return
+	} else if len(facts.Facts) > 0 {
+		r.store.put(about(u.key, aboutFacts), facts)
+		u.facts[u.key] = true
+	}
+	if u.frontier {
+		if data, err := exported(r.fset, u.pkg.Types); err == nil {
+			e := typesEntry{Export: data, Telling: u.telling}
+			for k := range u.facts {
+				e.Facts = append(e.Facts, k)
+			}
+			r.store.put(about(u.key, aboutTypes), e)
+		}
+	}
+	if u.root {
+		if e, ok := r.reported(u); ok {
+			r.store.put(u.report, e)
+		}
+	}
+}
+
+// exported gives a package's types as gcexportdata writes them. What that cannot write is not kept.
+func exported(fset *token.FileSet, p *types.Package) (data []byte, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("export data of %s: %v", p.Path(), fault)
+		}
+	}()
+	var out bytes.Buffer
+	err = gcexportdata.Write(&out, fset, p)
+	return out.Bytes(), err
+}
+
+// reported makes an entry of what analyzers gave; not ok when that cannot be kept: one failed, or speaks of
+// a file that was made for this run, as cgo does.
+func (r *run) reported(u *unit) (e findingsEntry, ok bool) {
+	for _, act := range r.asked(u) {
+		a := actionEntry{Analyzer: act.Analyzer.Name, Diagnostics: act.Diagnostics}
+		if v := reflect.Indirect(reflect.ValueOf(act.Result)); v.IsValid() && !v.IsZero() {
+			a.Result = act.Result
+		}
+		if act.Err != nil || !r.note(&e.At, &a) {
+			return e, false
+		}
+		if a.Diagnostics != nil || a.Result != nil {
+			e.Actions = append(e.Actions, a)
+		}
+	}
+	return e, true
+}
+
+// restore gives a root the actions of an earlier run, and its package the syntax of the files with findings.
+func (r *run) restore(u *unit) bool {
+	var e findingsEntry
+	if !u.keyed || !r.store.get(u.report, &e) {
+		return false
+	}
+	u.pkg.Fset = r.fset
+	at := r.find(e.At, u.pkg)
+	kept := map[string]*actionEntry{}
+	for i := range e.Actions {
+		at.restore(&e.Actions[i])
+		kept[e.Actions[i].Analyzer] = &e.Actions[i]
+	}
+	for _, a := range r.Analyzers {
+		act := &checker.Action{Analyzer: a, Package: u.pkg}
+		if k := kept[a.Name]; k != nil {
+			act.Diagnostics, act.Result = k.Diagnostics, k.Result
+		}
+		if act.Result == nil {
+			act.Result = nothingOf(a.ResultType)
+		}
+		u.actions = append(u.actions, act)
+	}
+	return at.done()
+}
+
+// nothingOf gives the result of an analyzer that found nothing.
+func nothingOf(t reflect.Type) any {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind() == reflect.Pointer:
+		return reflect.New(t.Elem()).Interface()
+	}
+	return reflect.Zero(t).Interface()
+}

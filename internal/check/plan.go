@@ -1,0 +1,191 @@
+package check
+
+import (
+	"bytes"
+	"encoding/gob"
+	"go/types"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/gcexportdata"
+)
+
+// plan decides what is done with each unit. A root that was reported on before is restored. One that was not
+// is loaded from source, and what it imports from the cache, or from source where that has nothing. Without a
+// cache all is loaded from source.
+func (r *run) plan() {
+	for _, u := range r.order {
+		u.source = r.store == nil
+	}
+	if r.store == nil {
+		return
+	}
+	for _, a := range r.all {
+		for _, f := range a.FactTypes {
+			gob.Register(f)
+		}
+	}
+	for _, a := range r.Analyzers {
+		if a.ResultType != nil {
+			gob.Register(reflect.Zero(a.ResultType).Interface())
+		}
+	}
+	p := &planner{run: r, byKey: map[key]*unit{}, kept: map[*unit]*typesEntry{}, facts: map[key]factsEntry{}}
+	sums := map[string]string{} // a package and its variants have files in common
+	sum := func(name string) (text string, err error) {
+		if sums[name] == "" {
+			sums[name], err = fileSum(name)
+		}
+		return sums[name], err
+	}
+	for _, u := range r.order {
+		if u.key, u.keyed = r.store.key(u, sum); u.keyed {
+			p.byKey[u.key] = u
+			if u.root {
+				u.report = about(u.key, aboutFindings, r.store.findings(u.pkg))
+			}
+		}
+		u.source = u.root && !r.restore(u)
+	}
+	for !p.load(p.needed()) {
+	}
+}
+
+// planner decides which units are loaded from the cache.
+type planner struct {
+	*run
+	byKey map[key]*unit
+	kept  map[*unit]*typesEntry // what the cache has of units; nil: nothing that is of use
+	facts map[key]factsEntry
+}
+
+// needed gives the units to load from the cache, leaf first, and marks those to load from source. What
+// imports, at any distance, something that is loaded from source, cannot come from the cache: it would have
+// types of its own in the place of those.
+func (p *planner) needed() (list []*unit) {
+	cached := map[*unit]bool{}
+	for again := true; again; {
+		again = false
+		above := map[*unit]bool{}
+		for _, u := range p.order {
+			for _, dep := range u.imports {
+				above[u] = above[u] || dep.source || above[dep]
+			}
+		}
+		for _, u := range slices.Backward(p.order) {
+			wanted := slices.ContainsFunc(u.users, func(user *unit) bool { return user.source })
+			if u.source || !wanted {
+				continue
+			}
+			if cached[u] = !above[u] && p.entry(u) != nil; !cached[u] {
+				u.source, again = true, true
+			}
+		}
+	}
+	for _, u := range p.order {
+		if cached[u] {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// entry gives what the cache has of a unit, with all facts that belong to it; nil when there is something
+// missing.
+func (p *planner) entry(u *unit) *typesEntry {
+	e, ok := p.kept[u]
+	if ok {
+		return e
+	}
+	if u.pkg.PkgPath == "unsafe" {
+		e = &typesEntry{}
+	} else if e = new(typesEntry); !u.keyed || !p.store.get(about(u.key, aboutTypes), e) || !p.haveFacts(e.Facts) {
+		e = nil
+	}
+	p.kept[u] = e
+	return e
+}
+
+func (p *planner) haveFacts(keys []key) bool {
+	for _, k := range keys {
+		if _, ok := p.facts[k]; ok {
+			continue
+		}
+		var facts factsEntry
+		if p.byKey[k] == nil || !p.store.get(about(k, aboutFacts), &facts) {
+			return false
+		}
+		at := p.find(facts.At, nil)
+		for _, f := range facts.Facts {
+			at.restore(f.Fact)
+		}
+		if !at.done() {
+			return false
+		}
+		p.facts[k] = facts
+	}
+	return true
+}
+
+// load reads the types and facts of units; false when one turns out to be of no use.
+func (p *planner) load(units []*unit) bool {
+	for _, u := range units {
+		p.make(u)
+	}
+	for _, u := range units {
+		e := p.kept[u]
+		if u.pkg.PkgPath == "unsafe" {
+			continue
+		}
+		if _, err := gcexportdata.Read(bytes.NewReader(e.Export), p.fset, p.universe(u), u.pkg.PkgPath); err != nil {
+			p.kept[u] = nil
+			for _, u := range p.order {
+				u.pkg.Types = nil
+			}
+			return false
+		}
+	}
+	for _, u := range units {
+		u.telling = p.kept[u].Telling
+		for _, k := range p.kept[u].Facts {
+			u.facts[k] = true
+		}
+	}
+	for k, facts := range p.facts {
+		if u := p.byKey[k]; u.pkg.Types != nil && !u.source {
+			p.takeFacts(u, facts)
+		}
+	}
+	return true
+}
+
+// make makes the types.Package of a unit and of all that it imports, which its types may speak of.
+func (p *planner) make(u *unit) {
+	switch {
+	case u.pkg.Types != nil:
+		return
+	case u.pkg.PkgPath == "unsafe":
+		u.pkg.Types = types.Unsafe
+	default:
+		u.pkg.Types = types.NewPackage(u.pkg.PkgPath, u.pkg.Name)
+	}
+	for _, dep := range u.imports {
+		p.make(dep)
+	}
+}
+
+// universe gives the packages that a unit's types may speak of, by path.
+func (p *planner) universe(u *unit) map[string]*types.Package {
+	all := map[string]*types.Package{}
+	var visit func(*unit)
+	visit = func(u *unit) {
+		if all[u.pkg.PkgPath] == nil {
+			all[u.pkg.PkgPath] = u.pkg.Types
+			for _, dep := range u.imports {
+				visit(dep)
+			}
+		}
+	}
+	visit(u)
+	return all
+}
