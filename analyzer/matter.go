@@ -14,3 +14,6 @@ import (
 func Matters(path string, files []*ast.File) (follow, text bool) {
 	return gate.FromSyntax(path, files)
 }
+
+// NeverMatters says it from a package's import path alone, of the standard library.
+func NeverMatters(path string) bool { return gate.Standard(path) }

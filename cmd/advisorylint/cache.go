@@ -42,7 +42,7 @@ func (o *options) cacheDir() (dir string, given bool) {
 // followed wants that said anew.
 func (o *options) openCache(c chosen, rules []*analysis.Analyzer) (*check.Cache, error) {
 	dir, given := o.cacheDir()
-	if dir == "" || o.debug {
+	if dir == "" || o.debug == debugAll {
 		return nil, nil
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {

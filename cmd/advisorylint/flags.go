@@ -35,7 +35,7 @@ type options struct {
 	cache string // -cache
 	tags  string
 	tests bool
-	debug bool
+	debug debugMode
 	sites bool // -v
 
 	help        bool
@@ -109,7 +109,7 @@ func (o *options) register() {
 	s.StringVar(&o.tags, "tags", "", "build `tags`, separated by commas")
 	s.BoolVar(&o.tests, "test", true, "lint test files too")
 	s.BoolVar(&o.sites, "v", false, "list the places at which locks are seen, and what is not known of them")
-	s.BoolVar(&o.debug, "debug", false, "say how long it took and what could not be followed")
+	s.Var(&o.debug, "debug", "say how long it took and what could not be followed; -debug=timing: how long each package took")
 	s.BoolVar(&o.listFlags, "flags", false, "print the flags as JSON, for go vet")
 	s.Var((*version)(&o.fullVersion), "V", "print the version, for go vet")
 
@@ -121,6 +121,31 @@ func (o *options) register() {
 		// belong to the full form, which is the one that an option can change.
 		a.Flags.VisitAll(func(f *flag.Flag) { s.Var(f.Value, a.Name+"."+f.Name, f.Usage) })
 	}
+}
+
+// debugMode is what -debug asks for.
+type debugMode string
+
+const (
+	debugAll    debugMode = "true"   // -debug
+	debugTiming debugMode = "timing" // -debug=timing
+)
+
+func (d *debugMode) String() string   { return string(*d) }
+func (d *debugMode) IsBoolFlag() bool { return true }
+func (d *debugMode) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	switch {
+	case text == string(debugTiming):
+		*d = debugTiming
+	case err != nil:
+		return errors.New("want true, false or timing")
+	case on:
+		*d = debugAll
+	default:
+		*d = ""
+	}
+	return nil
 }
 
 // version is the value of -V, which go vet gives as -V=full and people as -V.

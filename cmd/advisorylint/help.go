@@ -53,6 +53,7 @@ The flags:
 	-C DIR          change to this directory first
 	-v              list the places at which locks are seen, and what is not known of them
 	-debug          say how long it took and what could not be followed
+	-debug=timing   say how long each package took, and of how many functions the SSA form was built
 
 The options from -rules to -severity, but for -RULE, can stand in .advisorylint.yaml too, at the
 module's root or above it. A flag takes the place of the file's option.

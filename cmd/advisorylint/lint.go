@@ -23,7 +23,7 @@ func lint(o *options) int {
 	if err == nil {
 		err = o.openBaseline()
 	}
-	if err == nil && o.debug {
+	if err == nil && o.debug == debugAll {
 		err = talkative(rules)
 	}
 	if err != nil {
@@ -31,17 +31,22 @@ func lint(o *options) int {
 	}
 
 	guard(rules)
+	var times *timing
+	if o.debug == debugTiming {
+		times = timed(rules)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	progress := startProgress(os.Stderr, "listing packages")
 	defer progress.end()
 	start := time.Now()
-	pkgs, graph, err := inspect(ctx, o, choice, rules, progress)
+	pkgs, graph, err := inspect(ctx, o, choice, rules, progress, times)
 	progress.end()
 	if err != nil {
 		return fail(err)
 	}
-	if o.debug {
+	times.print(os.Stderr)
+	if o.debug == debugAll {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
 	}
 	c := newChosen(choice)

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
@@ -21,23 +21,30 @@ import (
 
 // inspect runs the rules on the packages that the patterns name, and on all that they import what the rules
 // stand on.
-func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*analysis.Analyzer, line *progress) ([]*packages.Package, *checker.Graph, error) {
+func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*analysis.Analyzer, line *progress, times *timing) ([]*packages.Package, *checker.Graph, error) {
 	patterns := o.args
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	c := check.Config{Patterns: patterns, Tests: o.tests, Analyzers: rules, Matters: analyzer.Matters}
+	c := check.Config{Patterns: patterns, Tests: o.tests, Analyzers: rules, Matters: analyzer.Matters, Never: analyzer.NeverMatters}
 	var refused error
-	all, done := 0, atomic.Int32{}
-	c.Done = func(*packages.Package) {
-		line.say(fmt.Sprintf("looking at locks: %d of %s", done.Add(1), count(all, "package")))
+	far := &looking{since: map[*packages.Package]time.Time{}}
+	c.Began = func(p *packages.Package) {
+		far.begin(p)
+		times.begin(p)
+	}
+	c.Done = func(p *packages.Package) {
+		times.end(p)
+		far.end(p)
 	}
 	var err error
 	if c.Cache, err = o.openCache(newChosen(choice), rules); err != nil {
 		return nil, nil, err
 	}
 	c.Listed = func(roots []*packages.Package, packages int) error {
-		all = packages
+		far.all = packages
+		line.ask(far.text)
+		times.listed()
 		if len(roots) == 0 || nowhere(roots) {
 			refused = fmt.Errorf("%s matches no package%s", strings.Join(patterns, " "), outside())
 		} else {

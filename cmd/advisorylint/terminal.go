@@ -45,7 +45,7 @@ func (p palette) wrap(sgr, s string) string {
 type progress struct {
 	f    *os.File // nil: nobody looks
 	mu   sync.Mutex
-	what string
+	what func(now time.Time) string
 	stop chan struct{}
 	done chan struct{}
 	once sync.Once
@@ -55,7 +55,8 @@ type progress struct {
 const quick = 400 * time.Millisecond
 
 func startProgress(f *os.File, what string) *progress {
-	p := &progress{what: what, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &progress{stop: make(chan struct{}), done: make(chan struct{})}
+	p.say(what)
 	if !isTerminal(f) {
 		close(p.done)
 		return p
@@ -78,17 +79,21 @@ func (p *progress) draw() {
 				fmt.Fprint(p.f, "\r\x1b[K")
 			}
 			return
-		case <-tick.C:
+		case now := <-tick.C:
 			drawn = true
 			p.mu.Lock()
 			what := p.what
 			p.mu.Unlock()
-			fmt.Fprintf(p.f, "\r\x1b[K%s… %ds", what, int(time.Since(start).Seconds()))
+			text := []rune(fmt.Sprintf("%s… %ds", what(now), int(now.Sub(start).Seconds())))
+			fmt.Fprintf(p.f, "\r\x1b[K%s", string(text[:min(len(text), width(p.f)-1)]))
 		}
 	}
 }
 
-func (p *progress) say(what string) {
+func (p *progress) say(what string) { p.ask(func(time.Time) string { return what }) }
+
+// ask makes the line say what a function says then.
+func (p *progress) ask(what func(now time.Time) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.what = what

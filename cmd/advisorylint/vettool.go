@@ -68,7 +68,7 @@ func vetUnit(o *options, config string) int {
 	if err == nil && !unit.VetxOnly && unit.Dir != "" && unit.ModuleVersion == "" {
 		_, err = inForce(choice, unit.Dir)
 	}
-	if o.debug && err == nil {
+	if o.debug == debugAll && err == nil {
 		err = talkative(analyzer.All())
 	}
 	if unit.VetxOnly {

@@ -36,6 +36,10 @@ type Config struct {
 	// makes all that import it, at any distance, to be followed too, as facts do. Nil: follow everything.
 	Matters func(path string, files []*ast.File) (follow, text bool)
 
+	// Never says from a dependency's import path that Matters would say no to both: its function bodies are not
+	// even parsed. Nil: it is not known of any.
+	Never func(path string) bool
+
 	// Listed is told what the patterns name and how many packages there are in all, before any is looked at; its
 	// error ends the run. Began and Done are told of each package, from several goroutines; of one that
 	// nothing is to be done about, only Done.

@@ -148,7 +148,7 @@ func short(graph *checker.Graph) []string {
 // gives how much that is.
 func agree(t *testing.T, c check.Config, vet bool) int {
 	t.Helper()
-	c.Analyzers, c.Matters = append(analyzer.All(), analyzer.Sites), analyzer.Matters
+	c.Analyzers, c.Matters, c.Never = append(analyzer.All(), analyzer.Sites), analyzer.Matters, analyzer.NeverMatters
 	_, graph, err := check.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

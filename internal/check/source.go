@@ -29,7 +29,7 @@ func (r *run) check(u *unit) matter {
 		return nothing
 	}
 	p.Types = types.NewPackage(p.PkgPath, p.Name)
-	s := r.parse(p, p.GoFiles, u.root)
+	s := r.parse(u, p.GoFiles)
 	matter := r.matters(u, s.files)
 	if s.cgo && matter != nothing {
 		files, err := r.compiled(p)
@@ -37,7 +37,7 @@ func (r *run) check(u *unit) matter {
 			fault(p, err)
 			return nothing
 		}
-		s = r.parse(p, files, u.root)
+		s = r.parse(u, files)
 	}
 	if len(p.Errors) == 0 || len(s.files) > 0 {
 		r.typeCheck(p, s, matter != nothing)
@@ -108,8 +108,10 @@ func (m imports) Import(path string) (*types.Package, error) {
 	return p.Types, nil
 }
 
-// parse reads files. Comments are kept where a directive can matter: of dependencies, go:embed.
-func (r *run) parse(p *packages.Package, names []string, comments bool) (s source) {
+// parse reads files, without function bodies where those can never matter. Comments are kept where a directive can matter: of dependencies, go:embed.
+func (r *run) parse(u *unit, names []string) (s source) {
+	p := u.pkg
+	bodies := u.root || u.telling || r.Never == nil || !r.Never(p.PkgPath)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -118,8 +120,11 @@ func (r *run) parse(p *packages.Package, names []string, comments bool) (s sourc
 		}
 		embeds := bytes.Contains(text, []byte("//go:embed "))
 		mode := parser.SkipObjectResolution | parser.AllErrors
-		if comments || embeds {
+		if u.root || embeds {
 			mode |= parser.ParseComments
+		}
+		if !bodies {
+			text = withoutBodies(text)
 		}
 		file, err := parser.ParseFile(r.fset, name, text, mode)
 		if err != nil {

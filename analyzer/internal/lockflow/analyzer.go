@@ -105,6 +105,7 @@ func run(pass *analysis.Pass) (any, error) {
 // look follows the package's functions and judges what they do.
 func (res *Result) look(pass *analysis.Pass) {
 	w := newWorld(pass)
+	res.functions = len(w.fns)
 	var found []*lockstate.Finding
 	var places []*lockstate.Places
 	var followed []*leasestate.Function

@@ -195,7 +195,12 @@ type Result struct {
 	InForce *settings.InForce // what the user chose for the package
 	// Unfollowed are the functions that have to do with locks and were not followed to their ends.
 	Unfollowed []Unfollowed
+	functions  int // of which the SSA form was built
 }
+
+// Built gives the number of functions of which the SSA form was built, function literals among them; 0 when
+// the gate is closed.
+func (r *Result) Built() int { return r.functions }
 
 // Unfollowed is a function of which only a part is known.
 type Unfollowed struct {

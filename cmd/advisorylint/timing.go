@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"io"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/internal/check"
+)
+
+// timing is how long a run took, package by package. The nil timing notes nothing.
+type timing struct {
+	start   time.Time
+	listing time.Duration
+
+	mu    sync.Mutex
+	began map[*packages.Package]time.Time
+	rules map[*types.Package]spent
+	rows  []row
+	known int // packages that were not loaded from source
+}
+
+// spent is what analyzers took for a package.
+type spent struct {
+	time      time.Duration
+	functions int // of which they built the SSA form
+}
+
+// row is a package that was loaded from source.
+type row struct {
+	id  string
+	all time.Duration
+	spent
+}
+
+// timed makes analyzers note what they take. It changes them in place, as guard does.
+func timed(rules []*analysis.Analyzer) *timing {
+	t := &timing{start: time.Now(), began: map[*packages.Package]time.Time{}, rules: map[*types.Package]spent{}}
+	for _, a := range check.Required(rules) {
+		run := a.Run
+		a.Run = func(pass *analysis.Pass) (any, error) {
+			start := time.Now()
+			result, err := run(pass)
+			t.ran(pass.Pkg, time.Since(start), result)
+			return result, err
+		}
+	}
+	return t
+}
+
+func (t *timing) ran(p *types.Package, took time.Duration, result any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.rules[p]
+	s.time += took
+	if r, ok := result.(interface{ Built() int }); ok {
+		s.functions = r.Built()
+	}
+	t.rules[p] = s
+}
+
+func (t *timing) listed() {
+	if t != nil {
+		t.listing = time.Since(t.start)
+	}
+}
+
+func (t *timing) begin(p *packages.Package) {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.began[p] = time.Now()
+	}
+}
+
+func (t *timing) end(p *packages.Package) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if began, ok := t.began[p]; ok {
+		t.rows = append(t.rows, row{p.ID, time.Since(began), t.rules[p.Types]})
+	} else {
+		t.known++
+	}
+}
+
+// print writes a table of the packages that were loaded from source, those that took most first.
+func (t *timing) print(out io.Writer) {
+	if t == nil {
+		return
+	}
+	slices.SortFunc(t.rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.all, a.all), cmp.Compare(a.id, b.id)) })
+	var sum row
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "loading\tanalysis\tfunctions in SSA\t  package\n")
+	line := func(r row) {
+		fmt.Fprintf(w, "%s\t%s\t%d\t  %s\n", milliseconds(r.all-r.time), milliseconds(r.time), r.functions, r.id)
+	}
+	for _, r := range t.rows {
+		line(r)
+		sum.all, sum.time, sum.functions = sum.all+r.all, sum.time+r.time, sum.functions+r.functions
+	}
+	sum.id = fmt.Sprintf("in all: %s from source, %d known or not needed; listing took %s, all %s",
+		count(len(t.rows), "package"), t.known, milliseconds(t.listing), milliseconds(time.Since(t.start)))
+	line(sum)
+	_ = w.Flush() // to standard error
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
