@@ -82,14 +82,14 @@ func split(list string) []string {
 	return names
 }
 
-// find reads the directives of a pass. Most files have none, and cost a look at their comments.
+// find reads the directives of a pass that name its rule. Most files have none, and cost a look at their comments.
 func find(pass *analysis.Pass) directives {
 	var all directives
 	for _, file := range pass.Files {
 		var here directives
 		for _, group := range file.Comments {
 			for _, c := range group.List {
-				if d := parse(c.Text); d != nil {
+				if d := parse(c.Text); d != nil && d.names(pass.Analyzer.Name) {
 					d.pos, d.end = c.Pos(), c.End()
 					d.last = pass.Fset.PositionFor(group.End(), false).Line
 					here = append(here, d)

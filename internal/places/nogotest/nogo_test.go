@@ -65,7 +65,7 @@ func command(t *testing.T, patterns ...string) []finding {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "advisorylint")
 	run(t, root, "go", "build", "-o", binary, "./cmd/advisorylint")
-	cmd := exec.Command(binary, append([]string{"-rules=all", "-test=false", "-json"}, patterns...)...)
+	cmd := exec.Command(binary, append([]string{"-rules=all", "-test=false", "-json", "-cache=off"}, patterns...)...)
 	cmd.Dir = absolute(t, fixtures)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
