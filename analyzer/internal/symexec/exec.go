@@ -103,16 +103,16 @@ func Follow(w World, fn *ssa.Function) *Run {
 	}
 	x.order()
 	x.endless = x.returnless()
-	s := newState()
+	s := new(state)
 	for i, p := range fn.Params {
 		typ := typeName(p.Type())
 		if w.Capped(p) {
 			typ = "" // a pool of one connection is as good as a connection: of unknown kind
 		}
-		s.regs[p] = term.New(term.Param, strconv.Itoa(i), "", typ)
+		s.regs.set(p, term.New(term.Param, strconv.Itoa(i), "", typ))
 	}
 	for i, f := range fn.FreeVars {
-		s.regs[f] = term.New(term.Free, strconv.Itoa(i), "", typeName(f.Type()))
+		s.regs.set(f, term.New(term.Free, strconv.Itoa(i), "", typeName(f.Type())))
 	}
 	x.wait[fn.Blocks[0]] = []*state{s}
 	for {
@@ -126,7 +126,9 @@ func Follow(w World, fn *ssa.Function) *Run {
 			states, x.run.Truncated = states[:maxStates], true
 		}
 		for _, s := range states {
-			if s.visits[b]++; s.visits[b] <= maxVisits {
+			n, _ := s.visits.get(b)
+			s.visits.set(b, n+1)
+			if n < maxVisits {
 				x.block(s, b, 0)
 			} else if x.endless {
 				s.exits = true // it does the same again and again, and never returns
@@ -187,13 +189,7 @@ func (x *exec) next() *ssa.BasicBlock {
 }
 
 func (x *exec) path(s *state) *Path {
-	p := &Path{Effects: s.effects(), Results: x.rets[s], Exits: s.exits}
-	for _, k := range sortedKeys(s.facts) {
-		p.Facts = append(p.Facts, s.facts[k])
-	}
-	for _, k := range sortedKeys(s.mem) {
-		p.Stores = append(p.Stores, s.mem[k])
-	}
+	p := &Path{Effects: s.effects(), Results: x.rets[s], Exits: s.exits, Facts: inOrder(s.facts.all()), Stores: inOrder(s.mem.at.all())}
 	p.Returned = append(x.returned(s, p), x.cleanedUp(s)...)
 	return p
 }
@@ -271,9 +267,9 @@ func alts(s *state, states []*state) []summary.Alt {
 			continue
 		}
 		alt := summary.Alt{Effects: effects}
-		for _, k := range sortedKeys(o.facts) {
-			if _, before := s.facts[k]; !before {
-				alt.Facts = append(alt.Facts, o.facts[k])
+		for _, f := range inOrder(o.facts.all()) {
+			if _, before := s.facts.get(f.Cond.Key()); !before {
+				alt.Facts = append(alt.Facts, f)
 			}
 		}
 		out = append(out, alt)
@@ -342,7 +338,7 @@ func (x *exec) fork(outs []*state, b *ssa.BasicBlock, i int) {
 
 // site names an instruction's execution on this path.
 func (x *exec) site(s *state, b *ssa.BasicBlock, i int) string {
-	if n := s.visits[b]; n > 1 {
+	if n, _ := s.visits.get(b); n > 1 {
 		return fmt.Sprintf("%d.%d#%d", b.Index, i, n)
 	}
 	return fmt.Sprintf("%d.%d", b.Index, i)
@@ -382,7 +378,7 @@ func (x *exec) edge(s *state, from, to *ssa.BasicBlock) {
 		}
 	}
 	for phi, v := range vals {
-		s.regs[phi] = v
+		s.regs.set(phi, v)
 	}
 	x.wait[to] = append(x.wait[to], s)
 }
@@ -455,7 +451,7 @@ func (x *exec) end(s *state, res []*term.Term) {
 
 // val is the term of an SSA value in s.
 func (x *exec) val(s *state, v ssa.Value) *term.Term {
-	if t, ok := s.regs[v]; ok {
+	if t, ok := s.regs.get(v); ok {
 		return t
 	}
 	switch v := v.(type) {
