@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -199,6 +200,7 @@ func (x *exec) path(s *state) *Path {
 func (x *exec) returned(s *state, p *Path) []summary.Alt {
 	var fns []*term.Term
 	seen := map[string]bool{}
+	below := sync.OnceValue(func() map[string][]*term.Term { return storedBelow(p.Stores) })
 	var look func(*term.Term)
 	look = func(t *term.Term) {
 		t.Walk(func(v *term.Term) bool {
@@ -211,10 +213,8 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 				fns = append(fns, v)
 			case term.Cell:
 				seen[v.Key()] = true
-				for _, st := range p.Stores {
-					if st.Loc.Root().Key() == v.Key() {
-						look(st.Val)
-					}
+				for _, kept := range below()[v.Key()] {
+					look(kept)
 				}
 			}
 			return true
@@ -233,6 +233,16 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 		if x.inside(fn) {
 			out = append(out, x.later(s, fn, nil, &call{site: "r" + strconv.Itoa(len(out))}, summary.InReturned)...)
 		}
+	}
+	return out
+}
+
+// storedBelow are the values that were stored anywhere below a root, by its key.
+func storedBelow(stores []summary.Store) map[string][]*term.Term {
+	out := map[string][]*term.Term{}
+	for _, st := range stores {
+		k := st.Loc.Root().Key()
+		out[k] = append(out[k], st.Val)
 	}
 	return out
 }
