@@ -51,13 +51,13 @@ const (
 // not change them.
 type Term struct {
 	Op   Op
+	size int16
 	Str  string
 	Site string // where a fresh thing was made, unique within a function; longer when inlined
 	Type string // "path.Name" of the static or dynamic type without stars, "" when unnamed
 	Args []*Term
 
-	key  string
-	size int
+	key string
 }
 
 // maxSize bounds a term; a larger one becomes Opaque.
@@ -78,7 +78,7 @@ func New(op Op, str, site, typ string, args ...*Term) *Term {
 		}
 		return &Term{Op: Opaque, Site: site, Type: typ, size: 1}
 	}
-	return &Term{Op: op, Str: str, Site: site, Type: typ, Args: args, size: size}
+	return &Term{Op: op, Str: str, Site: site, Type: typ, Args: args, size: int16(size)}
 }
 
 // Size is the number of operators in t.
@@ -86,10 +86,10 @@ func (t *Term) Size() int {
 	if t.size == 0 {
 		t.size = 1
 		for _, a := range t.Args {
-			t.size += a.Size()
+			t.size += int16(a.Size())
 		}
 	}
-	return t.size
+	return int(t.size)
 }
 
 // Key identifies t: equal keys, equal terms. Types do not count.
