@@ -5,7 +5,6 @@
 package symexec
 
 import (
-	"fmt"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -348,10 +347,11 @@ func (x *exec) fork(outs []*state, b *ssa.BasicBlock, i int) {
 
 // site names an instruction's execution on this path.
 func (x *exec) site(s *state, b *ssa.BasicBlock, i int) string {
+	site := strconv.Itoa(b.Index) + "." + strconv.Itoa(i)
 	if n, _ := s.visits.get(b); n > 1 {
-		return fmt.Sprintf("%d.%d#%d", b.Index, i, n)
+		site += "#" + strconv.Itoa(n)
 	}
-	return fmt.Sprintf("%d.%d", b.Index, i)
+	return site
 }
 
 // Base is a site without the rounds of the loops around it.
