@@ -1,6 +1,6 @@
 # What a contributor runs. Everything works offline once the modules and the servers are there.
 
-.PHONY: build servers test test-long check fuzz
+.PHONY: build servers test test-long check fuzz bench-stages
 
 build: ## the command, in ./bin
 	go build -o bin/ ./cmd/advisorylint
@@ -19,3 +19,8 @@ check: ## gofmt, go vet, staticcheck, the linter on itself, go mod tidy, govulnc
 
 fuzz: ## every fuzz target for a short time: make fuzz FUZZTIME=1m
 	@scripts/fuzz.sh $(FUZZTIME)
+
+# Its output is what benchstat of golang.org/x/perf compares: keep that of two commits in files, and say
+# benchstat old new.
+bench-stages: ## a benchmark of each stage of the engine: make bench-stages COUNT=10
+	@go test -run '^$$' -bench . -count $(or $(COUNT),6) ./analyzer/internal/...

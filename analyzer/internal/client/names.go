@@ -29,18 +29,24 @@ func Path(path string) string {
 }
 
 func cutMajor(path string) string {
-	elems := strings.Split(path, "/")
-	out := elems[:1:1]
-	for _, e := range elems[1:] {
+	host, rest, ok := strings.Cut(path, "/")
+	if !ok {
+		return path
+	}
+	var b strings.Builder
+	b.Grow(len(path))
+	b.WriteString(host)
+	for e := range strings.SplitSeq(rest, "/") {
 		if isMajor(e) {
 			continue
 		}
-		if i := strings.LastIndex(e, ".v"); i > 0 && elems[0] == "gopkg.in" && isMajor(e[i+1:]) {
+		if i := strings.LastIndex(e, ".v"); i > 0 && host == "gopkg.in" && isMajor(e[i+1:]) {
 			e = e[:i]
 		}
-		out = append(out, e)
+		b.WriteByte('/')
+		b.WriteString(e)
 	}
-	return strings.Join(out, "/")
+	return b.String()
 }
 
 // isMajor reports whether s is "v" and digits.

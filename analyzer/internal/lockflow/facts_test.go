@@ -261,6 +261,42 @@ func Name(db *sql.DB) (s string) { db.QueryRow("SELECT name FROM team").Scan(&s)
 	}
 }
 
+// What go test calls, nobody else does; what else is in a test file, an external test may.
+func TestOfTestFilesWhatOthersCanCallHasFacts(t *testing.T) {
+	const body = `
+
+import (
+	"database/sql"
+	"testing"
+)
+
+func Lock(conn *sql.Conn) { conn.ExecContext(nil, "SELECT pg_advisory_lock(1)") }
+
+func TestLock(t *testing.T) { Lock(new(sql.Conn)) }
+
+func BenchmarkLock(b *testing.B) { Lock(new(sql.Conn)) }
+
+func FuzzLock(f *testing.F) { Lock(new(sql.Conn)) }
+
+func TestHelper(t *testing.T, conn *sql.Conn) { Lock(conn) }
+`
+	for _, c := range []struct{ file, pkg, want string }{
+		{"lock_test", "lock", "Lock TestHelper"},
+		{"lock_test", "lock_test", ""},
+		{"lock", "lock", "BenchmarkLock FuzzLock Lock TestHelper TestLock"},
+	} {
+		var got []string
+		for k := range factsOf(t, "example.com/"+c.file, "package "+c.pkg+body).data {
+			name, _, _ := strings.Cut(strings.TrimPrefix(k, "example.com/"+c.file+"."), " ")
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("package %s in %s.go has facts of %q, want %q", c.pkg, c.file, got, c.want)
+		}
+	}
+}
+
 func TestAFactSurvivesItsEncoding(t *testing.T) {
 	pr := newProgram()
 	p := pr.load(t, "example.com/gatekeeper", gatekeeper)

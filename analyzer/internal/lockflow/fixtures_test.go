@@ -27,7 +27,7 @@ var fixtures = sync.OnceValues(func() ([]*loaded, error) {
 	return out, nil
 })
 
-func load(t *testing.T) []*loaded {
+func load(t testing.TB) []*loaded {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("loads the client libraries")

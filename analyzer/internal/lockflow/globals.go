@@ -28,9 +28,11 @@ func (w *world) setGlobals() {
 	if init != nil && instructions(init) <= maxInit {
 		if run := symexec.Follow(w, init); run != nil && len(run.Paths) > 0 {
 			p := run.Paths[len(run.Paths)-1]
+			vars := variables(p)
 			for _, st := range p.Stores {
-				if name, ok := constantPlace(p, st.Loc); ok && !changed[name] && worthKeeping(st.Val) {
-					w.globals[placeKey(p, st.Loc, name)] = st.Val
+				name := vars.of(st.Loc)
+				if name != "" && !changed[name] && worthKeeping(st.Val) {
+					w.globals[placeKey(st.Loc, name)] = st.Val
 					if holdsText(st.Val) {
 						w.textGlobals[name] = true
 					}
@@ -78,23 +80,31 @@ func worthKeeping(t *term.Term) bool {
 	return symexec.ScriptText(t) != nil
 }
 
-// constantPlace names the variable that a location belongs to: the variable itself, a field of it,
-// or an element of the map or slice that it was given.
-func constantPlace(p *symexec.Path, loc *term.Term) (string, bool) {
-	root := loc.Root()
-	if root.Op == term.Global {
-		return root.Str, true
-	}
+// holders are the package variables, by the key of what they were given.
+type holders map[string]string
+
+func variables(p *symexec.Path) holders {
+	vars := holders{}
 	for _, st := range p.Stores {
-		if st.Loc.Op == term.Global && term.Equal(st.Val, root) {
-			return st.Loc.Str, true
+		if k := st.Val.Key(); st.Loc.Op == term.Global && vars[k] == "" {
+			vars[k] = st.Loc.Str
 		}
 	}
-	return "", false
+	return vars
+}
+
+// of names the variable that a location belongs to, "" for none: the variable itself, a field of it, or an
+// element of the map or slice that it was given.
+func (vars holders) of(loc *term.Term) string {
+	root := loc.Root()
+	if root.Op == term.Global {
+		return root.Str
+	}
+	return vars[root.Key()]
 }
 
 // placeKey is the key under which symexec asks for a location.
-func placeKey(p *symexec.Path, loc *term.Term, name string) string {
+func placeKey(loc *term.Term, name string) string {
 	if loc.Op == term.Global {
 		return name
 	}

@@ -77,7 +77,7 @@ func (p *loaded) pass(fs *facts) *analysis.Pass {
 		ImportObjectFact: fs.get, ExportObjectFact: fs.set}
 }
 
-func analyse(t *testing.T, pass *analysis.Pass) []*Event {
+func analyse(t testing.TB, pass *analysis.Pass) []*Event {
 	t.Helper()
 	res, err := run(pass)
 	if err != nil {

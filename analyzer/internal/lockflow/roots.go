@@ -179,7 +179,7 @@ func (w *world) export() {
 	locking := map[*types.TypeName]bool{} // types with a method that locks
 	for _, fn := range w.fns {
 		obj, ok := fn.Object().(*types.Func)
-		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg || !reachable(obj) {
+		if !ok || fn.Synthetic != "" || obj.Pkg() != w.pass.Pkg || !w.reachable(obj) {
 			continue
 		}
 		s := w.summaries[fn]
@@ -271,9 +271,34 @@ func typeNameOf(t types.Type) *types.TypeName {
 	return nil
 }
 
-// reachable reports whether another package can call a function: by its name, or as a method.
-func reachable(fn *types.Func) bool {
-	return fn.Exported()
+// reachable reports whether another package can call a function, by its name or as a method, and is not the
+// one that go test makes.
+func (w *world) reachable(fn *types.Func) bool {
+	if !fn.Exported() {
+		return false
+	}
+	if !strings.HasSuffix(w.pass.Fset.Position(fn.Pos()).Filename, "_test.go") {
+		return true
+	}
+	// Nothing imports an external test package.
+	return !strings.HasSuffix(w.pass.Pkg.Name(), "_test") && !isTest(fn)
+}
+
+// isTest reports whether a function of a test file is one that go test calls.
+func isTest(fn *types.Func) bool {
+	p := fn.Signature().Params()
+	if fn.Signature().Recv() != nil || p.Len() != 1 {
+		return false
+	}
+	switch client.TypeName(p.At(0).Type()) {
+	case "testing.T":
+		return strings.HasPrefix(fn.Name(), "Test")
+	case "testing.B":
+		return strings.HasPrefix(fn.Name(), "Benchmark")
+	case "testing.F":
+		return strings.HasPrefix(fn.Name(), "Fuzz")
+	}
+	return false
 }
 
 // forOthers is a summary without what callers in other packages can make nothing of: statements

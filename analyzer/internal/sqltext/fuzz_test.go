@@ -101,13 +101,16 @@ func BenchmarkParse(b *testing.B) {
 	b.SetBytes(int64(len(x.Lits[0])))
 	b.ReportAllocs()
 	for b.Loop() {
-		Parse(x)
+		if len(Parse(x).Stmts[0].Calls) != 1 {
+			b.Fatal("not the one call")
+		}
 	}
 }
 
 func BenchmarkMentions(b *testing.B) {
 	s := strings.Repeat("SELECT name, address, created_at FROM customers WHERE region = $1 ORDER BY name ", 10)
 	b.SetBytes(int64(len(s)))
+	b.ReportAllocs()
 	for b.Loop() {
 		if Mentions(s) {
 			b.Fatal("mentions a lock")

@@ -46,12 +46,12 @@ func (b *binding) term(t *term.Term) *term.Term {
 				return Format(n.Str, n.Args)
 			}
 			n = n.Under(b.site)
-			if res, ok := b.s.aliases[n.Key()]; ok && len(res) == 1 {
+			if res, ok := b.s.aliases.get(n.Key()); ok && len(res) == 1 {
 				return res[0]
 			}
 			return n
 		case term.Result:
-			if res, ok := b.s.aliases[n.Args[0].Key()]; ok && n.Index() < len(res) {
+			if res, ok := b.s.aliases.get(n.Args[0].Key()); ok && n.Index() < len(res) {
 				return res[n.Index()]
 			}
 			return n
@@ -271,7 +271,7 @@ func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*sta
 			args: append([]*term.Term{fn.Args[0]}, args...)}
 		outs := x.row(s, d, m, obj)
 		for _, o := range outs {
-			o.aliases[made.Key()] = res
+			o.aliases.set(made.Key(), res)
 		}
 		return outs
 	}
@@ -286,7 +286,7 @@ func (x *exec) callback(s *state, c *call, e *summary.Effect, b *binding) []*sta
 	for _, o := range sum.Outcomes {
 		for _, st := range x.outcome(s.clone(), d, o, all, frees) {
 			ob := &binding{s: st, args: all, frees: frees, site: d.site}
-			st.aliases[made.Key()] = ob.terms(o.Results)
+			st.aliases.set(made.Key(), ob.terms(o.Results))
 			outs = append(outs, st)
 		}
 	}

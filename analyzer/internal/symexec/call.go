@@ -327,12 +327,12 @@ func (x *exec) passed(s *state, c *call, a *term.Term, harmless bool) {
 			x.passed(s, c, a.Args[0], false)
 		}
 	case term.Cell:
-		if e, ok := s.mem[a.Key()]; ok {
+		if e, ok := s.mem.get(a.Key()); ok {
 			x.consume(s, e.Val)
-			s.mem[a.Key()] = summary.Store{Loc: a, Val: term.Unknown(c.site+"*", e.Val.Type)}
+			s.mem.put(summary.Store{Loc: a, Val: term.Unknown(c.site+"*", e.Val.Type)})
 		} else if x.nested < maxNested { // memory can lead back to itself
 			x.nested++
-			for _, e := range append(s.parts(a, term.ElemPtr), s.parts(a, term.FieldPtr)...) {
+			for _, e := range append(s.mem.parts(a, term.ElemPtr), s.mem.parts(a, term.FieldPtr)...) {
 				x.passed(s, c, e.Val, false)
 			}
 			x.nested--
@@ -404,7 +404,7 @@ func elementsOf(s *state, slice *term.Term) (elems []*term.Term, known bool) {
 		return nil, false
 	}
 	for i := 0; ; i++ {
-		e, ok := s.mem[elemPtr(slice, term.Int(strconv.Itoa(i))).Key()]
+		e, ok := s.mem.get(elemPtr(slice, term.Int(strconv.Itoa(i))).Key())
 		if !ok {
 			return elems, true
 		}
@@ -435,11 +435,11 @@ func (x *exec) ret(s *state, c *call, res []*term.Term) {
 		return
 	}
 	if len(res) == 1 {
-		s.regs[c.value] = res[0].WithType(orType(res[0].Type, x.resultType(c, 0)))
+		s.regs.set(c.value, res[0].WithType(orType(res[0].Type, x.resultType(c, 0))))
 		return
 	}
-	s.tuples[c.value] = res
-	s.regs[c.value] = term.Unknown(c.site, "")
+	s.tuples.set(c.value, res)
+	s.regs.set(c.value, term.Unknown(c.site, ""))
 }
 
 func (x *exec) signature(c *call) *types.Signature {

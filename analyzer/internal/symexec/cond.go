@@ -84,7 +84,7 @@ func (s *state) evalNormal(c *term.Term) tri {
 	case c.IsBool(false):
 		return no
 	}
-	if f, ok := s.facts[c.Key()]; ok {
+	if f, ok := s.facts.get(c.Key()); ok {
 		return of(f.Val)
 	}
 	if isError(c) {
@@ -212,7 +212,7 @@ func (s *state) assume(t *term.Term, val bool) bool {
 		return false // an error that is another one is not nil
 	}
 	if stable(c) {
-		s.facts[c.Key()] = summary.Fact{Cond: c, Val: val}
+		s.learn(summary.Fact{Cond: c, Val: val})
 	}
 	return true
 }

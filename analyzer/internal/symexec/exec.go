@@ -5,13 +5,13 @@
 package symexec
 
 import (
-	"fmt"
 	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -103,16 +103,16 @@ func Follow(w World, fn *ssa.Function) *Run {
 	}
 	x.order()
 	x.endless = x.returnless()
-	s := newState()
+	s := new(state)
 	for i, p := range fn.Params {
 		typ := typeName(p.Type())
 		if w.Capped(p) {
 			typ = "" // a pool of one connection is as good as a connection: of unknown kind
 		}
-		s.regs[p] = term.New(term.Param, strconv.Itoa(i), "", typ)
+		s.regs.set(p, term.New(term.Param, strconv.Itoa(i), "", typ))
 	}
 	for i, f := range fn.FreeVars {
-		s.regs[f] = term.New(term.Free, strconv.Itoa(i), "", typeName(f.Type()))
+		s.regs.set(f, term.New(term.Free, strconv.Itoa(i), "", typeName(f.Type())))
 	}
 	x.wait[fn.Blocks[0]] = []*state{s}
 	for {
@@ -126,7 +126,9 @@ func Follow(w World, fn *ssa.Function) *Run {
 			states, x.run.Truncated = states[:maxStates], true
 		}
 		for _, s := range states {
-			if s.visits[b]++; s.visits[b] <= maxVisits {
+			n, _ := s.visits.get(b)
+			s.visits.set(b, n+1)
+			if n < maxVisits {
 				x.block(s, b, 0)
 			} else if x.endless {
 				s.exits = true // it does the same again and again, and never returns
@@ -187,13 +189,7 @@ func (x *exec) next() *ssa.BasicBlock {
 }
 
 func (x *exec) path(s *state) *Path {
-	p := &Path{Effects: s.effects(), Results: x.rets[s], Exits: s.exits}
-	for _, k := range sortedKeys(s.facts) {
-		p.Facts = append(p.Facts, s.facts[k])
-	}
-	for _, k := range sortedKeys(s.mem) {
-		p.Stores = append(p.Stores, s.mem[k])
-	}
+	p := &Path{Effects: s.effects(), Results: x.rets[s], Exits: s.exits, Facts: inOrder(s.facts.all()), Stores: inOrder(s.mem.at.all())}
 	p.Returned = append(x.returned(s, p), x.cleanedUp(s)...)
 	return p
 }
@@ -203,6 +199,7 @@ func (x *exec) path(s *state) *Path {
 func (x *exec) returned(s *state, p *Path) []summary.Alt {
 	var fns []*term.Term
 	seen := map[string]bool{}
+	below := sync.OnceValue(func() map[string][]*term.Term { return storedBelow(p.Stores) })
 	var look func(*term.Term)
 	look = func(t *term.Term) {
 		t.Walk(func(v *term.Term) bool {
@@ -215,10 +212,8 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 				fns = append(fns, v)
 			case term.Cell:
 				seen[v.Key()] = true
-				for _, st := range p.Stores {
-					if st.Loc.Root().Key() == v.Key() {
-						look(st.Val)
-					}
+				for _, kept := range below()[v.Key()] {
+					look(kept)
 				}
 			}
 			return true
@@ -237,6 +232,16 @@ func (x *exec) returned(s *state, p *Path) []summary.Alt {
 		if x.inside(fn) {
 			out = append(out, x.later(s, fn, nil, &call{site: "r" + strconv.Itoa(len(out))}, summary.InReturned)...)
 		}
+	}
+	return out
+}
+
+// storedBelow are the values that were stored anywhere below a root, by its key.
+func storedBelow(stores []summary.Store) map[string][]*term.Term {
+	out := map[string][]*term.Term{}
+	for _, st := range stores {
+		k := st.Loc.Root().Key()
+		out[k] = append(out[k], st.Val)
 	}
 	return out
 }
@@ -271,9 +276,9 @@ func alts(s *state, states []*state) []summary.Alt {
 			continue
 		}
 		alt := summary.Alt{Effects: effects}
-		for _, k := range sortedKeys(o.facts) {
-			if _, before := s.facts[k]; !before {
-				alt.Facts = append(alt.Facts, o.facts[k])
+		for _, f := range inOrder(o.facts.all()) {
+			if _, before := s.facts.get(f.Cond.Key()); !before {
+				alt.Facts = append(alt.Facts, f)
 			}
 		}
 		out = append(out, alt)
@@ -342,10 +347,11 @@ func (x *exec) fork(outs []*state, b *ssa.BasicBlock, i int) {
 
 // site names an instruction's execution on this path.
 func (x *exec) site(s *state, b *ssa.BasicBlock, i int) string {
-	if n := s.visits[b]; n > 1 {
-		return fmt.Sprintf("%d.%d#%d", b.Index, i, n)
+	site := strconv.Itoa(b.Index) + "." + strconv.Itoa(i)
+	if n, _ := s.visits.get(b); n > 1 {
+		site += "#" + strconv.Itoa(n)
 	}
-	return fmt.Sprintf("%d.%d", b.Index, i)
+	return site
 }
 
 // Base is a site without the rounds of the loops around it.
@@ -382,7 +388,7 @@ func (x *exec) edge(s *state, from, to *ssa.BasicBlock) {
 		}
 	}
 	for phi, v := range vals {
-		s.regs[phi] = v
+		s.regs.set(phi, v)
 	}
 	x.wait[to] = append(x.wait[to], s)
 }
@@ -455,7 +461,7 @@ func (x *exec) end(s *state, res []*term.Term) {
 
 // val is the term of an SSA value in s.
 func (x *exec) val(s *state, v ssa.Value) *term.Term {
-	if t, ok := s.regs[v]; ok {
+	if t, ok := s.regs.get(v); ok {
 		return t
 	}
 	switch v := v.(type) {

@@ -15,7 +15,14 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// inOrder gives a map's values in the order of their keys.
+func inOrder[V any](m map[string]V) []V {
+	var out []V
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[k])
+	}
+	return out
+}
 
 // instr runs an instruction that neither branches nor calls.
 func (x *exec) instr(s *state, in ssa.Instruction, site string) {
@@ -34,7 +41,7 @@ func (x *exec) instr(s *state, in ssa.Instruction, site string) {
 	case *ssa.Send:
 		x.passed(s, &call{site: site, pos: in.Pos()}, x.val(s, in.X), false)
 	case ssa.Value:
-		s.regs[in] = x.value(s, in, site)
+		s.regs.set(in, x.value(s, in, site))
 	}
 }
 
@@ -93,7 +100,7 @@ func (x *exec) value(s *state, in ssa.Value, site string) *term.Term {
 		if r.Op == term.Range && !in.IsString {
 			elem = s.load(elemPtr(r.Args[0], nil), "", nil)
 		}
-		s.tuples[in] = []*term.Term{term.Unknown(site+"ok", "bool"), term.Unknown(site+"k", ""), elem}
+		s.tuples.set(in, []*term.Term{term.Unknown(site+"ok", "bool"), term.Unknown(site+"k", ""), elem})
 	case *ssa.Select:
 		return x.selection(s, in, site)
 	}
@@ -138,7 +145,7 @@ func elemPtr(base, index *term.Term) *term.Term {
 func (x *exec) lookup(s *state, in *ssa.Lookup, typ string) *term.Term {
 	ptr := elemPtr(x.val(s, in.X), x.val(s, in.Index))
 	if in.CommaOk {
-		s.tuples[in] = []*term.Term{x.part(s, ptr, ""), term.Unknown("ok:"+ptr.Key(), "bool")}
+		s.tuples.set(in, []*term.Term{x.part(s, ptr, ""), term.Unknown("ok:"+ptr.Key(), "bool")})
 		return term.Unknown(ptr.Key(), "")
 	}
 	return x.part(s, ptr, typ)
@@ -177,7 +184,7 @@ func (x *exec) unop(s *state, in *ssa.UnOp, typ, site string) *term.Term {
 		x.received(s, v, site)
 		got := term.Unknown(site, typ)
 		if in.CommaOk {
-			s.tuples[in] = []*term.Term{got, term.Unknown(site+"ok", "bool")}
+			s.tuples.set(in, []*term.Term{got, term.Unknown(site+"ok", "bool")})
 		}
 		return got
 	case token.SUB:
@@ -190,14 +197,14 @@ func (x *exec) unop(s *state, in *ssa.UnOp, typ, site string) *term.Term {
 
 func (x *exec) deref(s *state, ptr *term.Term, typ string, t types.Type) *term.Term {
 	if ptr.Op == term.Global {
-		if _, ok := s.mem[ptr.Key()]; !ok {
+		if _, ok := s.mem.get(ptr.Key()); !ok {
 			if g := x.w.Global(ptr.Str); g != nil {
 				return g
 			}
 		}
 	}
 	if ptr.Op == term.FieldPtr && embedsHandle(ptr.Type, typ) {
-		if e, ok := s.mem[ptr.Args[0].Key()]; ok { // a handle that is a struct, in a variable
+		if e, ok := s.mem.get(ptr.Args[0].Key()); ok { // a handle that is a struct, in a variable
 			return term.New(term.As, "", "", typ, e.Val)
 		}
 		return term.New(term.As, "", "", typ, ptr.Args[0])
@@ -292,12 +299,12 @@ func (x *exec) assert(s *state, in *ssa.TypeAssert, typ string) *term.Term {
 	if st := typeName(in.X.Type()); !toIface && v.Type != "" && v.Type != st && want != "" {
 		ok = term.Bool(v.Type == want) // the dynamic type is known
 	}
-	s.tuples[in] = []*term.Term{as, ok}
+	s.tuples.set(in, []*term.Term{as, ok})
 	return as
 }
 
 func (x *exec) extract(s *state, in *ssa.Extract, typ string) *term.Term {
-	if t, ok := s.tuples[in.Tuple]; ok && in.Index < len(t) {
+	if t, ok := s.tuples.get(in.Tuple); ok && in.Index < len(t) {
 		if v := t[in.Index]; v != nil {
 			return v.WithType(orType(v.Type, typ))
 		}
@@ -335,7 +342,7 @@ func (x *exec) selection(s *state, in *ssa.Select, site string) *term.Term {
 		}
 	}
 	x.sels["select "+site] = chans
-	s.tuples[in] = tuple
+	s.tuples.set(in, tuple)
 	return term.Unknown(site, "")
 }
 

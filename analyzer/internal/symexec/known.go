@@ -237,7 +237,7 @@ func verb(v byte, arg *term.Term) *term.Term {
 func (x *exec) builder(s *state, c *call, method string, b *term.Term, args []*term.Term) {
 	loc := term.New(term.ElemPtr, "text", "", "", b)
 	have := term.Str("")
-	if e, ok := s.mem[loc.Key()]; ok {
+	if e, ok := s.mem.get(loc.Key()); ok {
 		have = e.Val
 	} else if b.Root().Op != term.Cell {
 		have = term.New(term.Load, "", "", "string", loc)

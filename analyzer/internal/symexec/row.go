@@ -173,7 +173,7 @@ func (x *exec) statementArgs(s *state, args []*term.Term, i int) []*term.Term {
 	return x.named(s, out)
 }
 
-func keyed(s *state, m *term.Term) bool { return len(s.parts(m, term.ElemPtr)) > 0 }
+func keyed(s *state, m *term.Term) bool { return len(s.mem.parts(m, term.ElemPtr)) > 0 }
 
 // named replaces a map of named arguments by its entries, as Slots named for the key.
 func (x *exec) named(s *state, args []*term.Term) []*term.Term {
@@ -184,7 +184,7 @@ func (x *exec) named(s *state, args []*term.Term) []*term.Term {
 			continue
 		}
 		found := false
-		for _, e := range s.parts(a, term.ElemPtr) {
+		for _, e := range s.mem.parts(a, term.ElemPtr) {
 			if name, ok := strings.CutPrefix(e.Loc.Str, "s:"); ok {
 				out = append(out, term.New(term.Slot, name, "", "", e.Val))
 				found = true
@@ -297,7 +297,7 @@ func (x *exec) send(s *state, c *call, o *operands) {
 		_, e.Ctx = detach(e.Text.Args[0])
 	}
 	if name, ok := e.Text.StrVal(); ok { // the name of a statement that was prepared on this handle
-		if p, ok := s.mem[prepared(handle, name).Key()]; ok {
+		if p, ok := s.mem.get(prepared(handle, name).Key()); ok {
 			e.Text = loose(p.Val)
 		}
 	}
@@ -436,7 +436,7 @@ func (x *exec) build(s *state, c *call, o *operands) {
 	if as := o.at(o.m.As); as != nil {
 		if name, ok := as.StrVal(); ok {
 			loc := prepared(base, name)
-			s.mem[loc.Key()] = summary.Store{Loc: loc, Val: st}
+			s.mem.put(summary.Store{Loc: loc, Val: st})
 		}
 	}
 	x.results1(s, c, term.New(term.Stmt, "", c.site, x.resultType(c, 0), st.Args...))
@@ -496,7 +496,7 @@ func single(s *state, dsn *term.Term) bool {
 	if t, ok := dsn.StrVal(); ok {
 		return strings.Contains(t, "pool_max_conns=1") && !strings.Contains(t, "pool_max_conns=1"+"0")
 	}
-	e, ok := s.mem[term.New(term.FieldPtr, "MaxConns", "", "", dsn).Key()]
+	e, ok := s.mem.get(term.New(term.FieldPtr, "MaxConns", "", "", dsn).Key())
 	return ok && e.Val.Str == "i:1"
 }
 
@@ -627,7 +627,7 @@ func (x *exec) discards(fn *term.Term) bool {
 func (x *exec) queue(s *state, c *call, o *operands) {
 	loc := term.New(term.ElemPtr, batchElem, "", "", o.recv)
 	var have []*term.Term
-	if e, ok := s.mem[loc.Key()]; ok && e.Val.Op == term.Batch {
+	if e, ok := s.mem.get(loc.Key()); ok && e.Val.Op == term.Batch {
 		have = e.Val.Args
 	}
 	slots := x.texts(s, c, o)
@@ -635,7 +635,7 @@ func (x *exec) queue(s *state, c *call, o *operands) {
 		slots = []*term.Term{term.New(term.Slot, "raw", "", "", term.Unknown(c.site+"q", ""))}
 	}
 	q := term.New(term.Stmt, "", c.site, "", append([]*term.Term{term.Nil()}, slots...)...)
-	s.mem[loc.Key()] = summary.Store{Loc: loc, Val: term.New(term.Batch, "", "", "", append(append([]*term.Term(nil), have...), q)...)}
+	s.mem.put(summary.Store{Loc: loc, Val: term.New(term.Batch, "", "", "", append(append([]*term.Term(nil), have...), q)...)})
 	x.results1(s, c, term.New(term.Sent, "", c.site, "")) // through which the item's answer may be read
 }
 
@@ -650,7 +650,7 @@ func (x *exec) runBatch(s *state, c *call, o *operands) {
 		Made: sent, Text: term.Unknown(c.site+"q", "")}
 	if b := o.at(o.m.Batch); b != nil {
 		loc := term.New(term.ElemPtr, batchElem, "", "", b)
-		if m, ok := s.mem[loc.Key()]; ok && m.Val.Op == term.Batch {
+		if m, ok := s.mem.get(loc.Key()); ok && m.Val.Op == term.Batch {
 			for i, q := range m.Val.Args {
 				e.Batch = append(e.Batch, &summary.Effect{Op: summary.Send, Site: c.site + "q" + strconv.Itoa(i), Steps: e.Steps,
 					Handle: handle, Ctx: ctx, Text: q, Answer: client.Rows, Made: term.New(term.Sent, "", q.Site, ""), Fn: sent})

@@ -3,10 +3,8 @@ package symexec
 import (
 	"cmp"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -16,12 +14,13 @@ import (
 
 // state is what holds at one point of one path, or of several that did the same to the outside.
 type state struct {
-	regs    map[ssa.Value]*term.Term
-	tuples  map[ssa.Value][]*term.Term
-	mem     map[string]summary.Store
-	facts   map[string]summary.Fact
-	aliases map[string][]*term.Term // results of calls of function values, by the call's key
-	visits  map[*ssa.BasicBlock]int
+	regs    overlay[ssa.Value, *term.Term]
+	tuples  overlay[ssa.Value, []*term.Term]
+	mem     memory
+	facts   overlay[string, summary.Fact]
+	telling uint64                        // what the facts are that keep states apart
+	aliases overlay[string, []*term.Term] // results of calls of function values, by the call's key
+	visits  overlay[*ssa.BasicBlock, int]
 	trace   *node
 	defers  *deferred
 	// cleanups are the calls to make when the function's caller is done, as testing's Cleanup does.
@@ -56,20 +55,12 @@ type deferred struct {
 	key    uint64
 }
 
-func newState() *state {
-	return &state{
-		regs: map[ssa.Value]*term.Term{}, tuples: map[ssa.Value][]*term.Term{},
-		mem: map[string]summary.Store{}, facts: map[string]summary.Fact{},
-		aliases: map[string][]*term.Term{}, visits: map[*ssa.BasicBlock]int{},
-	}
-}
-
+// clone is a state of its own that is as s is now.
 func (s *state) clone() *state {
 	c := *s
-	c.regs, c.tuples = maps.Clone(s.regs), maps.Clone(s.tuples)
-	c.mem, c.facts = maps.Clone(s.mem), maps.Clone(s.facts)
+	c.regs, c.tuples, c.mem, c.facts = s.regs.copy(), s.tuples.copy(), s.mem.copy(), s.facts.copy()
+	c.aliases, c.visits = s.aliases.copy(), s.visits.copy()
 	c.cleanups = slices.Clip(s.cleanups)
-	c.aliases, c.visits = maps.Clone(s.aliases), maps.Clone(s.visits)
 	return &c
 }
 
@@ -149,25 +140,28 @@ func (s *state) push(c *call) {
 	s.defers = d
 }
 
-// key tells states apart that must not be merged: they did different things to the outside, or
+// stateKey tells states apart that must not be merged: they did different things to the outside, or
 // know different things about an answer or a handle.
-func (s *state) key() string {
-	var b strings.Builder
+type stateKey struct{ trace, defers, telling uint64 }
+
+func (s *state) key() stateKey {
+	k := stateKey{telling: s.telling}
 	if s.trace != nil {
-		b.WriteString(strconv.FormatUint(s.trace.key, 36))
+		k.trace = s.trace.key
 	}
-	b.WriteByte('|')
 	if s.defers != nil {
-		b.WriteString(strconv.FormatUint(s.defers.key, 36))
+		k.defers = s.defers.key
 	}
-	for _, k := range slices.Sorted(maps.Keys(s.facts)) {
-		if f := s.facts[k]; aboutAnswer(f.Cond) || aboutHandle(f.Cond) {
-			b.WriteByte('|')
-			b.WriteString(k)
-			b.WriteString(strconv.FormatBool(f.Val))
-		}
+	return k
+}
+
+// learn adds a fact that is not known yet.
+func (s *state) learn(f summary.Fact) {
+	k := f.Cond.Key()
+	s.facts.set(k, f)
+	if aboutAnswer(f.Cond) || aboutHandle(f.Cond) {
+		s.telling ^= hash(k, strconv.FormatBool(f.Val)) // in whatever order they are learnt
 	}
-	return b.String()
 }
 
 func aboutAnswer(t *term.Term) bool {
@@ -179,58 +173,55 @@ func aboutHandle(t *term.Term) bool {
 	return t.Has(func(t *term.Term) bool { return t.Op == term.ErrOf && isMade(t.Args[0]) })
 }
 
-// merge joins o into s: values become alternatives, facts that differ are forgotten.
+// merge joins o into s, which has the same key: values become alternatives, facts that differ are forgotten.
 func (s *state) merge(o *state) {
-	for k, v := range o.regs {
-		s.regs[k] = term.Join(s.regs[k], v)
+	for k := range apart(&s.regs, &o.regs) {
+		v, _ := s.regs.get(k)
+		w, _ := o.regs.get(k)
+		s.regs.set(k, term.Join(v, w))
 	}
-	for k, v := range o.tuples {
-		w, ok := s.tuples[k]
-		if !ok || len(w) != len(v) {
-			s.tuples[k] = v
+	for k := range apart(&s.tuples, &o.tuples) {
+		v, inS := s.tuples.get(k)
+		w, inO := o.tuples.get(k)
+		if !inO {
 			continue
 		}
-		joined := make([]*term.Term, len(v))
-		for i := range v {
-			joined[i] = term.Join(w[i], v[i])
+		if inS && len(v) == len(w) {
+			w = slices.Clone(w)
+			for i := range w {
+				w[i] = term.Join(v[i], w[i])
+			}
 		}
-		s.tuples[k] = joined
+		s.tuples.set(k, w)
 	}
-	for k, e := range o.mem {
-		if w, ok := s.mem[k]; ok {
-			e.Val = term.Join(w.Val, e.Val)
-		} else if outside(e.Loc) {
-			// On the other path the location kept what it had when the function began.
-			e.Val = term.Join(e.Val, term.New(term.Load, "", "", e.Val.Type, e.Loc))
-		}
-		s.mem[k] = e
-	}
-	for k, e := range s.mem {
-		if _, ok := o.mem[k]; !ok && outside(e.Loc) {
-			e.Val = term.Join(e.Val, term.New(term.Load, "", "", e.Val.Type, e.Loc))
-			s.mem[k] = e
+	s.mem.merge(&o.mem)
+	var differ []string
+	for k := range apart(&s.facts, &o.facts) {
+		f, inS := s.facts.get(k)
+		g, inO := o.facts.get(k)
+		if inS && (!inO || f.Val != g.Val) {
+			differ = append(differ, k)
 		}
 	}
-	for k, f := range s.facts {
-		if g, ok := o.facts[k]; !ok || g.Val != f.Val {
-			delete(s.facts, k)
+	s.facts.remove(differ)
+	for k := range apart(&s.aliases, &o.aliases) {
+		if v, ok := o.aliases.get(k); ok {
+			s.aliases.set(k, v)
 		}
 	}
-	maps.Copy(s.aliases, o.aliases)
-	for b, n := range o.visits {
-		s.visits[b] = max(s.visits[b], n)
+	for b := range apart(&s.visits, &o.visits) {
+		n, _ := s.visits.get(b)
+		m, _ := o.visits.get(b)
+		s.visits.set(b, max(n, m))
 	}
 }
-
-// outside reports whether a location exists before the function runs.
-func outside(loc *term.Term) bool { return loc.Root().Op != term.Cell }
 
 // mergeAll merges states with equal keys, keeping their order.
 func mergeAll(states []*state) []*state {
 	if len(states) < 2 {
 		return states
 	}
-	byKey := map[string]*state{}
+	byKey := map[stateKey]*state{}
 	out := states[:0:0]
 	for _, s := range states {
 		k := s.key()
@@ -261,12 +252,12 @@ func (s *state) load(ptr *term.Term, typ string, zero *term.Term) *term.Term {
 		}
 		return out
 	}
-	if e, ok := s.mem[ptr.Key()]; ok {
+	if e, ok := s.mem.get(ptr.Key()); ok {
 		return e.Val.WithType(orType(e.Val.Type, typ))
 	}
 	switch ptr.Op {
 	case term.FieldPtr:
-		if e, ok := s.mem[ptr.Args[0].Key()]; ok { // the whole struct was stored
+		if e, ok := s.mem.get(ptr.Args[0].Key()); ok { // the whole struct was stored
 			return s.field(e.Val, ptr.Str, typ)
 		}
 		if ptr.Args[0].Op == term.Sent { // gorm's result: db.Error, db.RowsAffected
@@ -297,24 +288,11 @@ func (s *state) elements(ptr *term.Term, typ string) *term.Term {
 		return nil
 	}
 	var out *term.Term
-	for _, e := range s.parts(ptr.Args[0], term.ElemPtr) {
+	for _, e := range s.mem.parts(ptr.Args[0], term.ElemPtr) {
 		if e.Loc.Str != batchElem {
 			out = term.Join(out, e.Val)
 		}
 	}
-	return out
-}
-
-// parts are the stores to fields or elements of what base points to, in a fixed order.
-func (s *state) parts(base *term.Term, op term.Op) []summary.Store {
-	k := base.Key()
-	var out []summary.Store
-	for _, e := range s.mem {
-		if e.Loc.Op == op && e.Loc.Args[0].Key() == k {
-			out = append(out, e)
-		}
-	}
-	slices.SortFunc(out, func(a, b summary.Store) int { return strings.Compare(a.Loc.Str, b.Loc.Str) })
 	return out
 }
 
@@ -347,14 +325,14 @@ func (s *state) store(ptr, val *term.Term) {
 func (s *state) put(ptr, val *term.Term) {
 	// Copying a struct copies what is known of its fields.
 	if val.Op == term.Load {
-		fields := s.parts(val.Args[0], term.FieldPtr)
+		fields := s.mem.parts(val.Args[0], term.FieldPtr)
 		for _, e := range fields {
 			loc := term.New(term.FieldPtr, e.Loc.Str, "", e.Loc.Type, ptr)
-			s.mem[loc.Key()] = summary.Store{Loc: loc, Val: e.Val}
+			s.mem.put(summary.Store{Loc: loc, Val: e.Val})
 		}
 		if len(fields) > 0 {
 			return
 		}
 	}
-	s.mem[ptr.Key()] = summary.Store{Loc: ptr, Val: val}
+	s.mem.put(summary.Store{Loc: ptr, Val: val})
 }

@@ -35,8 +35,8 @@ func Summarise(run *Run) *summary.Summary {
 		s.Outcomes = append(s.Outcomes, o)
 	}
 	s.Outcomes = quieten(s.Outcomes)
-	for _, k := range sortedKeys(run.Consumed) {
-		if t := run.Consumed[k]; consumedOutside(t) && len(s.Consumes) < maxConsumes {
+	for _, t := range inOrder(run.Consumed) {
+		if consumedOutside(t) && len(s.Consumes) < maxConsumes {
 			s.Consumes = append(s.Consumes, t)
 		}
 	}

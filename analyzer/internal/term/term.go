@@ -51,13 +51,13 @@ const (
 // not change them.
 type Term struct {
 	Op   Op
+	size int16
 	Str  string
 	Site string // where a fresh thing was made, unique within a function; longer when inlined
 	Type string // "path.Name" of the static or dynamic type without stars, "" when unnamed
 	Args []*Term
 
-	key  string
-	size int
+	key string
 }
 
 // maxSize bounds a term; a larger one becomes Opaque.
@@ -78,7 +78,7 @@ func New(op Op, str, site, typ string, args ...*Term) *Term {
 		}
 		return &Term{Op: Opaque, Site: site, Type: typ, size: 1}
 	}
-	return &Term{Op: op, Str: str, Site: site, Type: typ, Args: args, size: size}
+	return &Term{Op: op, Str: str, Site: site, Type: typ, Args: args, size: int16(size)}
 }
 
 // Size is the number of operators in t.
@@ -86,51 +86,49 @@ func (t *Term) Size() int {
 	if t.size == 0 {
 		t.size = 1
 		for _, a := range t.Args {
-			t.size += a.Size()
+			t.size += int16(a.Size())
 		}
 	}
-	return t.size
+	return int(t.size)
 }
 
 // Key identifies t: equal keys, equal terms. Types do not count.
 func (t *Term) Key() string {
 	if t.key == "" {
-		var b strings.Builder
-		t.write(&b)
-		t.key = b.String()
+		var short [256]byte // most keys fit, and are then copied once
+		t.key = string(t.appendKey(short[:0]))
 	}
 	return t.key
 }
 
-func (t *Term) write(b *strings.Builder) {
+func (t *Term) appendKey(b []byte) []byte {
 	if t.key != "" {
-		b.WriteString(t.key)
-		return
+		return append(b, t.key...)
 	}
 	if t.Op == As { // an assertion gives the same thing another static type
-		t.Args[0].write(b)
-		return
+		return t.Args[0].appendKey(b)
 	}
-	b.WriteString(strconv.Itoa(int(t.Op)))
+	b = strconv.AppendInt(b, int64(t.Op), 10)
 	if t.Str != "" {
-		b.WriteByte('"')
-		b.WriteString(t.Str)
-		b.WriteByte('"')
+		b = append(b, '"')
+		b = append(b, t.Str...)
+		b = append(b, '"')
 	}
 	if t.Site != "" {
-		b.WriteByte('@')
-		b.WriteString(t.Site)
+		b = append(b, '@')
+		b = append(b, t.Site...)
 	}
-	if len(t.Args) > 0 {
-		b.WriteByte('(')
-		for i, a := range t.Args {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			a.write(b)
+	if len(t.Args) == 0 {
+		return b
+	}
+	b = append(b, '(')
+	for i, a := range t.Args {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		b.WriteByte(')')
+		b = a.appendKey(b)
 	}
+	return append(b, ')')
 }
 
 // Equal reports whether a and b are the same value.
