@@ -45,20 +45,19 @@ func (o *options) openCache(c chosen, rules []*analysis.Analyzer) (*check.Cache,
 	if dir == "" || o.debug == debugAll {
 		return nil, nil
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		if given {
-			return nil, fmt.Errorf("-cache: %w", err)
-		}
+	kept, err := check.OpenCache(dir)
+	switch {
+	case err != nil && given:
+		return nil, fmt.Errorf("-cache: %w", err)
+	case err != nil:
 		return nil, nil
 	}
-	return &check.Cache{
-		Dir:   dir,
-		Facts: func() (string, error) { return told(rules) },
-		Findings: func(p *packages.Package) string {
-			digest, _ := c.inForce(p).Digest() // ignore error: it is of strings, which all can be written
-			return digest
-		},
-	}, nil
+	kept.Facts = func() (string, error) { return told(rules) }
+	kept.Findings = func(p *packages.Package) string {
+		digest, _ := c.inForce(p).Digest() // ignore error: it is of strings, which all can be written
+		return digest
+	}
+	return kept, nil
 }
 
 // told is what decides which facts there are beside the source: this program, the types and functions that users

@@ -21,12 +21,21 @@ import (
 // Cache keeps on disk what runs learn of packages, for later runs. An entry is found by a hash of all that it
 // was made of; one that is not there, or is damaged, is made anew. Several runs may share a cache.
 type Cache struct {
-	Dir string
+	files *cache.Cache
 	// Facts names what decides, beside the source, which facts there are: the program that runs, and what it was
 	// told. It is asked when packages have been listed. Findings names what else decides what is reported in a
 	// package.
 	Facts    func() (string, error)
 	Findings func(*packages.Package) string
+}
+
+// OpenCache makes the directory, where it is not there yet, and gives a cache that keeps its files in it.
+func OpenCache(dir string) (*Cache, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	files, err := cache.Open(dir)
+	return &Cache{files: files}, err
 }
 
 // key is a hash of all that something was made of.
@@ -40,20 +49,14 @@ type store struct {
 	env      goEnv
 }
 
-func (c *Cache) open(env goEnv) (*store, error) {
+// forRun gives the store of a run, nil without a cache.
+func (c *Cache) forRun(env goEnv) (*store, error) {
 	if c == nil {
 		return nil, nil
 	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return nil, err
-	}
-	files, err := cache.Open(c.Dir)
-	if err != nil {
-		return nil, err
-	}
 	facts, err := c.Facts()
 	told := sha256.Sum256(fmt.Appendf(nil, "%q %q", facts, env))
-	return &store{files, string(told[:]), c.Findings, env}, err
+	return &store{c.files, string(told[:]), c.Findings, env}, err
 }
 
 // trim takes away what has not been used for days. It looks once a day.

@@ -17,9 +17,15 @@ import (
 	"github.com/advisorylint/advisorylint/internal/check"
 )
 
-// cacheIn keeps a cache in dir, with entries that are those of the program as long as salt says so.
-func cacheIn(dir string, salt func(*packages.Package) string) *check.Cache {
-	return &check.Cache{Dir: dir, Facts: func() (string, error) { return "", nil }, Findings: salt}
+// cacheIn keeps a cache in dir, with findings that are asked for anew when salt says so.
+func cacheIn(t *testing.T, dir string, salt func(*packages.Package) string) *check.Cache {
+	t.Helper()
+	c, err := check.OpenCache(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Facts, c.Findings = func() (string, error) { return "", nil }, salt
+	return c
 }
 
 func nothingNew(*packages.Package) string { return "" }
@@ -51,13 +57,13 @@ func lint(t *testing.T, c check.Config) (lines, loaded []string) {
 func cached(t *testing.T, c check.Config, want []string) {
 	t.Helper()
 	dir := t.TempDir()
-	c.Cache = cacheIn(dir, nothingNew)
+	c.Cache = cacheIn(t, dir, nothingNew)
 	for range 2 {
 		got, _ := lint(t, c)
 		same(t, "those without a cache", got, want)
 	}
 	for group := range uint32(3) {
-		c.Cache = cacheIn(dir, func(p *packages.Package) string {
+		c.Cache = cacheIn(t, dir, func(p *packages.Package) string {
 			if crc32.ChecksumIEEE([]byte(p.ID))%3 == group {
 				return "new"
 			}
@@ -93,7 +99,7 @@ func edit(t *testing.T, c check.Config, file, from, to string) {
 // What has not changed is not looked at; what has is, with all that imports it.
 func TestOnlyWhatChangedIsLookedAt(t *testing.T) {
 	c := chain(t)
-	c.Cache = cacheIn(t.TempDir(), nothingNew)
+	c.Cache = cacheIn(t, t.TempDir(), nothingNew)
 	const m = "example.org/m/"
 	steps := []struct {
 		file, from, to string
@@ -135,7 +141,7 @@ func TestOtherQuestionsHaveOtherAnswers(t *testing.T) {
 	c := chain(t)
 	dir := t.TempDir()
 	for _, facts := range []string{"one", "another", "one"} {
-		c.Cache = cacheIn(dir, nothingNew)
+		c.Cache = cacheIn(t, dir, nothingNew)
 		c.Cache.Facts = func() (string, error) { return facts, nil }
 		lint(t, c)
 	}
@@ -164,7 +170,7 @@ func TestOtherQuestionsHaveOtherAnswers(t *testing.T) {
 func TestDamageIsMended(t *testing.T) {
 	c := chain(t)
 	sound := t.TempDir()
-	c.Cache = cacheIn(sound, nothingNew)
+	c.Cache = cacheIn(t, sound, nothingNew)
 	want, _ := lint(t, c)
 	for _, damage := range []struct {
 		name string
@@ -193,12 +199,13 @@ func TestDamageIsMended(t *testing.T) {
 		for _, kind := range []string{"-a", "-d"} {
 			t.Run(damage.name+kind, func(t *testing.T) {
 				c := c
-				c.Cache = cacheIn(t.TempDir(), nothingNew)
-				if err := os.CopyFS(c.Cache.Dir, os.DirFS(sound)); err != nil {
+				dir := t.TempDir()
+				if err := os.CopyFS(dir, os.DirFS(sound)); err != nil {
 					t.Fatal(err)
 				}
+				c.Cache = cacheIn(t, dir, nothingNew)
 				n := 0
-				for i, path := range entries(t, c.Cache.Dir, kind) {
+				for i, path := range entries(t, dir, kind) {
 					if i%2 == 0 {
 						n++
 						if err := damage.do(path); err != nil {
@@ -235,7 +242,7 @@ func entries(t *testing.T, dir, kind string) []string {
 func TestRunsShareACache(t *testing.T) {
 	c := chain(t)
 	want, _ := lint(t, c)
-	c.Cache = cacheIn(t.TempDir(), nothingNew)
+	c.Cache = cacheIn(t, t.TempDir(), nothingNew)
 	var group sync.WaitGroup
 	results := make([][]string, 6)
 	for i := range results {
@@ -253,7 +260,7 @@ func TestRunsShareACache(t *testing.T) {
 // A package that changes while it is looked at is not kept as what it was.
 func TestWhatChangesUnderWayIsNotKept(t *testing.T) {
 	c := chain(t)
-	c.Cache = cacheIn(t.TempDir(), nothingNew)
+	c.Cache = cacheIn(t, t.TempDir(), nothingNew)
 	slow := &analysis.Analyzer{Name: "slow", Doc: "takes the time in which files change", Run: func(pass *analysis.Pass) (any, error) {
 		if pass.Pkg.Path() == "example.org/m/on" {
 			edit(t, c, "on/on.go", "pg_advisory_lock", "pg_advisory_lock_shared")
@@ -271,13 +278,13 @@ func TestWhatChangesUnderWayIsNotKept(t *testing.T) {
 
 // A directory that cannot be one is said to be none.
 func TestCacheThatCannotBe(t *testing.T) {
-	c := chain(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c.Cache = cacheIn(filepath.Join(file, "cache"), nothingNew)
-	if _, _, err := check.Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("error %v", err)
+	for _, dir := range []string{file, filepath.Join(file, "cache")} {
+		if _, err := check.OpenCache(dir); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: error %v", dir, err)
+		}
 	}
 }

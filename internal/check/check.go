@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config) ([]*packages.Package, *checker.Graph, er
 			return nil, nil, err
 		}
 	}
-	if r.store, err = c.Cache.open(l.env); err != nil {
+	if r.store, err = c.Cache.forRun(l.env); err != nil {
 		return nil, nil, err
 	}
 	defer r.store.trim()

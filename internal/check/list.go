@@ -26,7 +26,7 @@ type listing struct {
 // goEnv is the part of the go command's environment that decides what packages mean, beside their files.
 type goEnv map[string]string
 
-var goEnvNames = []string{"GOARCH", "GOROOT", "GOVERSION", "GOMODCACHE", "GOEXPERIMENT", "CGO_ENABLED", "CC", "CGO_CFLAGS", "CGO_CPPFLAGS"}
+var goEnvNames = []string{"GOOS", "GOARCH", "GOROOT", "GOVERSION", "GOMODCACHE", "GOEXPERIMENT", "CGO_ENABLED", "CC", "CGO_CFLAGS", "CGO_CPPFLAGS"}
 
 // list asks the go command for what the patterns name and all that it imports.
 //
