@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/advisorylint/advisorylint/internal/baseline"
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // openBaseline checks -baseline and -write-baseline, and reads the file of the former before anything is
@@ -87,9 +88,9 @@ func (o *options) save(found []finding, pkgs []*packages.Package, troubles []str
 	if err != nil {
 		return fail(fmt.Errorf("-write-baseline: %w", err))
 	}
-	seen := count(len(paths(subjects(pkgs))), "package")
+	seen := findings.Count(len(paths(subjects(pkgs))), "package")
 	fmt.Fprintf(os.Stderr, "%s in %s written to %s; %s looked at\n",
-		count(len(found), "finding"), count(len(paths(packagesOf(found))), "package"), o.writeBaseline, seen)
+		findings.Count(len(found), "finding"), findings.Count(len(paths(packagesOf(found))), "package"), o.writeBaseline, seen)
 	return exitClean
 }
 
@@ -145,7 +146,7 @@ func occurs(n int) string {
 	if n == 1 {
 		return "1 finding occurs"
 	}
-	return count(n, "finding") + " occur"
+	return findings.Count(n, "finding") + " occur"
 }
 
 // leaveOut takes the findings that are known out of the graph, which go vet's JSON is printed from.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/advisorylint/advisorylint/internal/check"
+	"github.com/advisorylint/advisorylint/internal/findings"
 	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
@@ -91,7 +92,7 @@ func cacheCommand(args []string) int {
 		return fail(err)
 	}
 	if len(o.args) == 0 {
-		fmt.Printf("%s: %s, %.1f MB\n", dir, count(len(files), "file"), float64(size)/1e6)
+		fmt.Printf("%s: %s, %.1f MB\n", dir, findings.Count(len(files), "file"), float64(size)/1e6)
 		return exitClean
 	}
 	for _, file := range files {

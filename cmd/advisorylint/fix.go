@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // fixAll applies the fixes of the findings, or prints them with -diff, and gives the findings that
@@ -31,7 +33,7 @@ func fixAll(o *options, found []finding) ([]finding, error) {
 			fmt.Print(unified(relative(t.name), t.old, t.new))
 			still = found
 		} else if err := replaceFile(t.name, t.new); err != nil {
-			return nil, fmt.Errorf("%w; %d of %s fixed", err, i, count(len(p.targets), "file"))
+			return nil, fmt.Errorf("%w; %d of %s fixed", err, i, findings.Count(len(p.targets), "file"))
 		}
 	}
 	newTextPrinter(os.Stderr, o.context).list(p.left)
@@ -151,13 +153,13 @@ func importsEnd(file *ast.File) token.Pos {
 func (p *plan) sum() string {
 	text := "nothing to fix"
 	if p.applied > 0 {
-		text = count(p.applied, "fix") + " in " + count(len(p.targets), "file")
+		text = findings.Count(p.applied, "fix") + " in " + findings.Count(len(p.targets), "file")
 	}
 	if p.unfixed > 0 {
-		text += "; " + count(p.unfixed, "finding") + " without a fix"
+		text += "; " + findings.Count(p.unfixed, "finding") + " without a fix"
 	}
 	if p.touching > 0 {
-		text += "; " + count(p.touching, "fix") + " touching another left for the next run"
+		text += "; " + findings.Count(p.touching, "fix") + " touching another left for the next run"
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/advisorylint/advisorylint/analyzer"
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // lint runs the chosen rules on the packages that the patterns name, and gives the exit code.
@@ -47,7 +48,7 @@ func lint(o *options) int {
 	}
 	times.print(os.Stderr)
 	if o.debug == debugAll {
-		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
+		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", findings.Count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
 	}
 	c := newChosen(choice)
 	c.compared = o.known != nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/advisorylint/advisorylint/analyzer"
 	"github.com/advisorylint/advisorylint/internal/check"
+	"github.com/advisorylint/advisorylint/internal/findings"
 	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
@@ -163,7 +164,7 @@ func describe(p *packages.Package) string {
 		text = p.PkgPath + ": " + text
 	}
 	if more := len(p.Errors) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %s)", count(more, "more error"))
+		text += fmt.Sprintf(" (and %s)", findings.Count(more, "more error"))
 	}
 	return text
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // looking is how far a run has come.
@@ -37,7 +39,7 @@ func (l *looking) end(p *packages.Package) {
 func (l *looking) text(now time.Time) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text := fmt.Sprintf("looking at locks: %d of %s", l.done, count(l.all, "package"))
+	text := fmt.Sprintf("looking at locks: %d of %s", l.done, findings.Count(l.all, "package"))
 	var longest *packages.Package
 	for p, since := range l.since {
 		if now.Sub(since) > slow && (longest == nil || since.Before(l.since[longest])) {

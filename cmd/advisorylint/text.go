@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // textPrinter writes findings for people.
@@ -40,26 +42,26 @@ func (t *textPrinter) sum(found []finding, pkgs []*packages.Package, sites int) 
 	}
 	sum := "no findings"
 	if len(found) > 0 {
-		sum = count(len(found), "finding") + " in " + count(len(paths(packagesOf(found))), "package")
+		sum = findings.Count(len(found), "finding") + " in " + findings.Count(len(paths(packagesOf(found))), "package")
 	}
 	if t.known > 0 {
 		sum += "; " + t.knownOnes() + " kept back"
 	}
-	sum += "; " + count(len(seen), "package") + " looked at"
+	sum += "; " + findings.Count(len(seen), "package") + " looked at"
 	if len(unseen) > 0 {
-		sum += ", " + count(len(unseen), "package") + " not"
+		sum += ", " + findings.Count(len(unseen), "package") + " not"
 	}
 	switch {
 	case len(found) > 0:
 	case sites == 0:
 		sum += "; no lock in them"
 	default:
-		sum += "; " + count(sites, "lock site") + " in them"
+		sum += "; " + findings.Count(sites, "lock site") + " in them"
 	}
 	fmt.Fprintln(t.w, sum)
 }
 
-func (t *textPrinter) knownOnes() string { return count(t.known, "known one") }
+func (t *textPrinter) knownOnes() string { return findings.Count(t.known, "known one") }
 
 func (t *textPrinter) list(found []finding) {
 	for _, f := range found {
@@ -128,15 +130,4 @@ func relative(path string) string {
 		return rel
 	}
 	return path
-}
-
-// count writes "1 finding", "2 findings", "0 findings".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "x") {
-		return fmt.Sprintf("%d %ses", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

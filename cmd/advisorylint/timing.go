@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/advisorylint/advisorylint/internal/check"
+	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
 // timing is how long a run took, package by package. The nil timing notes nothing.
@@ -111,7 +112,7 @@ func (t *timing) print(out io.Writer) {
 		sum.all, sum.time, sum.functions = sum.all+r.all, sum.time+r.time, sum.functions+r.functions
 	}
 	sum.id = fmt.Sprintf("in all: %s from source, %d known or not needed; listing took %s, all %s",
-		count(len(t.rows), "package"), t.known, milliseconds(t.listing), milliseconds(time.Since(t.start)))
+		findings.Count(len(t.rows), "package"), t.known, milliseconds(t.listing), milliseconds(time.Since(t.start)))
 	line(sum)
 	_ = w.Flush() // to standard error
 }

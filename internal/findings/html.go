@@ -42,7 +42,7 @@ type FilePatch struct{ File, Unified string }
 var htmlFiles embed.FS
 
 var htmlTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"count": countOf}).ParseFS(htmlFiles, "html/page.tmpl"))
+	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"count": Count}).ParseFS(htmlFiles, "html/page.tmpl"))
 })
 
 // htmlPage is what the template is filled with.
@@ -232,20 +232,24 @@ func (p *Page) sum(page *htmlPage, fixable int) {
 	page.Sum = slices.DeleteFunc(page.Sum, func(t htmlTally) bool { return t.Count == 0 })
 	title := "No findings"
 	if found > 0 {
-		title = countOf(found, "finding")
+		title = Count(found, "finding")
 	}
 	page.Title = fmt.Sprintf("%s in %s", title, path.Base(filepath.ToSlash(p.Dir)))
 }
 
+// noun gives a noun its form beside a number: finding, findings, fixes.
 func noun(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return noun
+	case strings.HasSuffix(noun, "x"):
+		return noun + "es"
 	}
 	return noun + "s"
 }
 
-// countOf writes "1 finding", "2 findings".
-func countOf(n int, what string) string { return fmt.Sprintf("%d %s", n, noun(n, what)) }
+// Count writes a number with its noun: "1 finding", "0 findings".
+func Count(n int, what string) string { return fmt.Sprintf("%d %s", n, noun(n, what)) }
 
 // rule finds a rule's documentation. One that did not run as such, which no finding should name, has none.
 func (p *Page) rule(name string) (*htmlRule, error) {
