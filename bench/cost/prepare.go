@@ -56,10 +56,12 @@ func (m module) fetch(dir string) error {
 	if err := copyTree(dir, downloaded.Dir); err != nil {
 		return err
 	}
-	if m.without == "" {
-		return nil
+	for _, folder := range m.without {
+		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+			return err
+		}
 	}
-	return os.RemoveAll(filepath.Join(dir, m.without))
+	return nil
 }
 
 // copyTree copies files so that they can be written, which files of the module cache cannot.
