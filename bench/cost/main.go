@@ -1,113 +1,119 @@
-// Cost measures what linting costs, on the source of pgx: a module of the size of a service, full
-// of what the linter looks at.
+// Cost measures what linting costs, beside other programs and beside what cannot be cheaper.
 //
-//	go run ./cost [-n runs]
+//	go run ./cost [-n runs] [-only parts] [-on modules]
 //
-// It compares, in turns so that a busy moment hits both, and by medians:
+// The parts are
 //
-//   - advisorylint with its default rules against the floor (see floor), against staticcheck with nothing
-//     in its own cache and against sqlclosecheck, in processor time (user and system, of the command and
-//     what it starts) and in peak memory;
-//   - go vet -vettool=advisorylint against plain go vet, with nothing changed since the last run
-//     and after an edit, in elapsed time.
+//   - cold: advisorylint with its default rules and nothing in its cache, on three public modules with
+//     their tests: against staticcheck with nothing in its own cache, against sqlclosecheck and, on pgx, against
+//     the floor (see floor), in processor time (user and system, of the command and what it starts) and
+//     in peak memory;
+//   - warm: with nothing changed since the last run, and with one package edited, on these modules and, with
+//     scale, on the largest repository: against go list, which every linter has to wait for;
+//   - compile: that linting compiles nothing when the build cache is empty; this is no measurement
+//     and fails when it is not so;
+//   - vet: go vet -vettool=advisorylint against plain go vet on pgx, in elapsed time;
+//   - scale: a made up repository (see monorepo) of up to 2000 packages, each size against the one before.
+//     A wrong number of findings fails.
 //
-// The figures are for people: they depend on the machine and its load, so that a figure above its
-// goal is shown and fails nothing. A command that does not work does fail.
+// Commands take turns, so that a busy moment hits all, and figures are medians. They are for people: they
+// depend on the machine and its load, so that a figure above its goal is shown and fails nothing. A
+// command that does not work does fail.
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
+	"slices"
+	"strings"
 )
 
-// pgxVersion is what is linted. The version is fixed, so that figures of two days compare.
-const pgxVersion = "v5.13.0"
+var parts = []string{"cold", "warm", "compile", "vet", "scale"}
 
 func main() {
-	runs := flag.Int("n", 5, "runs of each command")
+	var names []string
+	for _, m := range modules {
+		names = append(names, m.name)
+	}
+	runs := flag.Int("n", 3, "runs of each command")
+	only := flag.String("only", strings.Join(parts, ","), "the parts to run")
+	on := flag.String("on", strings.Join(names, ","), "the modules to lint")
 	flag.Parse()
-	if err := measure(*runs); err != nil {
+	chosen, err := choose("part", *only, parts)
+	if err == nil {
+		names, err = choose("module", *on, names)
+	}
+	if err == nil && *runs < 1 {
+		err = fmt.Errorf("%d runs: at least one is needed", *runs)
+	}
+	if err == nil {
+		err = measure(*runs, chosen, named(names))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(runs int) error {
-	if runs < 1 {
-		return fmt.Errorf("%d runs: at least one is needed", runs)
+// choose reads a list of names and says which of them there is not.
+func choose(what, list string, known []string) ([]string, error) {
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no %s is called %q: there are %s", what, name, strings.Join(known, ", "))
+		}
 	}
+	return names, nil
+}
+
+func measure(runs int, parts []string, modules []module) error {
 	work, err := os.MkdirTemp("", "cost-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-
-	tools, err := build(work)
+	t, err := build(work)
 	if err != nil {
 		return err
 	}
-	source := filepath.Join(work, "pgx")
-	if err := copyPgx(source); err != nil {
+	has := func(part string) bool { return slices.Contains(parts, part) }
+	if has("cold") || has("warm") || has("compile") || has("vet") {
+		for _, m := range modules {
+			dir := filepath.Join(work, m.name)
+			if err := m.fetch(dir); err != nil {
+				return err
+			}
+			if err := t.onModule(m, dir, runs, has); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+	}
+	if !has("scale") {
+		return nil
+	}
+	c, err := t.scale(filepath.Join(work, "scale"), sizes, has("warm"))
+	if err != nil {
 		return err
 	}
-	for _, c := range comparisons(tools, source) {
-		if err := c.run(runs, source); err != nil {
-			return fmt.Errorf("%s: %w", c.title, err)
-		}
-	}
-	return nil
+	return c.run(runs)
 }
 
-// comparisons are the rows of the result.
-func comparisons(t tools, source string) []comparison {
-	// The one check that pgx does not pass is left out: go vet keeps no answer that has a finding,
-	// so plain vet would start anew each time.
-	vet := command{name: "go vet", argv: []string{"go", "vet", "-composites=false", "./..."}}
-	vettool := command{name: "go vet -vettool", argv: []string{"go", "vet", "-vettool=" + t.linter, "./..."}}
-	lint := command{name: "advisorylint", argv: []string{t.linter, "./..."}, found: 3}
-	cache := filepath.Join(filepath.Dir(source), "staticcheck-cache")
-	return []comparison{
-		{
-			title:   "lint",
-			base:    command{name: "floor", argv: []string{t.floor, "./..."}},
-			subject: lint,
-			ratios:  []ratio{{cpu, 0.60}, {memory, 0.40}},
-		},
-		{
-			title:   "lint",
-			base:    command{name: "sqlclosecheck", argv: []string{t.sqlclosecheck, "./..."}, found: 3},
-			subject: lint,
-			ratios:  []ratio{{cpu, 0.40}, {memory, 0.40}},
-		},
-		{
-			title: "lint",
-			base: command{name: "staticcheck", argv: []string{t.staticcheck, "./..."}, found: 1,
-				env: "STATICCHECK_CACHE=" + cache},
-			subject: lint,
-			ratios:  []ratio{{cpu, 0.25}, {memory, 1}},
-			before:  func() error { return os.RemoveAll(cache) },
-		},
-		{title: "vet, nothing changed", base: vet, subject: vettool, ratios: []ratio{{elapsed, 1.10}}},
-		{title: "vet, root package edited", base: vet, subject: vettool, ratios: []ratio{{elapsed, 1.10}},
-			before: edits(filepath.Join(source, "conn.go"))},
-	}
-}
-
-// edits returns a function that changes a file each time it is called, in a comment.
-func edits(file string) func() error {
-	n := 0
-	return func() error {
-		n++
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
+// onModule runs the parts that are about a module.
+func (t tools) onModule(m module, dir string, runs int, has func(part string) bool) error {
+	if has("cold") || has("warm") {
+		if err := t.lint(m, dir, has("cold"), has("warm")).run(runs); err != nil {
 			return err
 		}
-		// The time makes the text new to the build cache as well, which outlives this process.
-		_, err = fmt.Fprintf(f, "\n// Edit %d at %s.\n", n, time.Now().Format(time.RFC3339Nano))
-		return errors.Join(err, f.Close())
 	}
+	if has("compile") {
+		if err := t.compilesNothing(m, dir); err != nil {
+			return err
+		}
+	}
+	if has("vet") && m.vet {
+		return t.goVet(m, dir).run(runs)
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // tools are the paths of the programs that are compared.
 type tools struct {
-	floor, linter, sqlclosecheck, staticcheck string
+	floor, advisorylint, sqlclosecheck, staticcheck string
 }
 
 // build makes all programs in dir, with the same compiler.
@@ -23,12 +23,12 @@ func build(dir string) (tools, error) {
 	}
 	bench := filepath.Dir(strings.TrimSpace(string(gomod)))
 	t := tools{
-		floor: filepath.Join(dir, "floor"), linter: filepath.Join(dir, "advisorylint"),
+		floor: filepath.Join(dir, "floor"), advisorylint: filepath.Join(dir, "advisorylint"),
 		sqlclosecheck: filepath.Join(dir, "sqlclosecheck"), staticcheck: filepath.Join(dir, "staticcheck"),
 	}
 	for _, b := range []struct{ module, pkg, to string }{
 		{bench, "./floor", t.floor},
-		{filepath.Dir(bench), "./cmd/advisorylint", t.linter},
+		{filepath.Dir(bench), "./cmd/advisorylint", t.advisorylint},
 		{bench, "github.com/ryanrolds/sqlclosecheck", t.sqlclosecheck},
 		{bench, "honnef.co/go/tools/cmd/staticcheck", t.staticcheck},
 	} {
@@ -41,26 +41,27 @@ func build(dir string) (tools, error) {
 	return t, nil
 }
 
-// copyPgx puts pgx's source into dir, where it can be edited, and fetches what it imports: the
-// module cache is read-only and shared.
-func copyPgx(dir string) error {
-	cmd := exec.Command("go", "mod", "download", "-json", "github.com/jackc/pgx/v5@"+pgxVersion)
-	cmd.Dir = os.TempDir() // outside of this module, which does not import pgx
+// fetch puts the module's source into dir, where it can be edited: the module cache is read-only and shared.
+func (m module) fetch(dir string) error {
+	cmd := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version)
+	cmd.Dir = os.TempDir() // outside of this module, which does not import it
 	out, err := output(cmd)
 	if err != nil {
 		return err
 	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
 		return fmt.Errorf("go mod download: %w", err)
 	}
-	if err := copyTree(dir, module.Dir); err != nil {
+	if err := copyTree(dir, downloaded.Dir); err != nil {
 		return err
 	}
-	cmd = exec.Command("go", "mod", "download")
-	cmd.Dir = dir
-	_, err = output(cmd)
-	return err
+	for _, folder := range m.without {
+		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyTree copies files so that they can be written, which files of the module cache cannot.
