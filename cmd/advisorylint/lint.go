@@ -34,7 +34,7 @@ func lint(o *options) int {
 	guard(rules)
 	var times *timing
 	if o.debug == debugTiming {
-		times = timed(rules)
+		times = startTiming()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

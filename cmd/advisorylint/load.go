@@ -34,6 +34,7 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 		far.begin(p)
 		times.begin(p)
 	}
+	c.Ran = times.ran
 	c.Done = func(p *packages.Package) {
 		times.end(p)
 		far.end(p)

@@ -3,17 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"go/types"
 	"io"
 	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/advisorylint/advisorylint/internal/check"
 	"github.com/advisorylint/advisorylint/internal/findings"
 )
 
@@ -24,7 +21,7 @@ type timing struct {
 
 	mu    sync.Mutex
 	began map[*packages.Package]time.Time
-	rules map[*types.Package]spent
+	rules map[*packages.Package]spent
 	rows  []row
 	known int // packages that were not loaded from source
 }
@@ -42,22 +39,15 @@ type row struct {
 	spent
 }
 
-// timed makes analyzers note what they take. It changes them in place, as guard does.
-func timed(rules []*analysis.Analyzer) *timing {
-	t := &timing{start: time.Now(), began: map[*packages.Package]time.Time{}, rules: map[*types.Package]spent{}}
-	for _, a := range check.Required(rules) {
-		run := a.Run
-		a.Run = func(pass *analysis.Pass) (any, error) {
-			start := time.Now()
-			result, err := run(pass)
-			t.ran(pass.Pkg, time.Since(start), result)
-			return result, err
-		}
-	}
-	return t
+func startTiming() *timing {
+	return &timing{start: time.Now(), began: map[*packages.Package]time.Time{}, rules: map[*packages.Package]spent{}}
 }
 
-func (t *timing) ran(p *types.Package, took time.Duration, result any) {
+// ran notes what an analyzer took.
+func (t *timing) ran(p *packages.Package, took time.Duration, result any) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.rules[p]
@@ -89,7 +79,7 @@ func (t *timing) end(p *packages.Package) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if began, ok := t.began[p]; ok {
-		t.rows = append(t.rows, row{p.ID, time.Since(began), t.rules[p.Types]})
+		t.rows = append(t.rows, row{p.ID, time.Since(began), t.rules[p]})
 	} else {
 		t.known++
 	}

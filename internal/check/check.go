@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
@@ -46,6 +47,8 @@ type Config struct {
 	Listed func(roots []*packages.Package, all int) error
 	Began  func(*packages.Package)
 	Done   func(*packages.Package)
+	// Ran is told what each analyzer took, on one processor, and gave.
+	Ran func(p *packages.Package, took time.Duration, result any)
 
 	// Cache keeps what is learned for later runs. Nil keeps nothing.
 	Cache *Cache
@@ -251,12 +254,36 @@ func (r *run) do(u *unit) {
 		told := r.analyse(u, analyzers)
 		u.telling = u.telling || told || matter == mustTell
 	}
+	if p.TypesInfo != nil && !p.IllTyped {
+		r.shed(u)
+	}
 	if r.store != nil {
 		r.keep(u)
 	}
 	p.TypesInfo = nil
+	if len(u.users) == 0 {
+		p.Types = nil
+	}
 	if !slices.ContainsFunc(u.actions, func(a *checker.Action) bool { return len(a.Diagnostics) > 0 }) {
 		p.Syntax = nil
+	}
+}
+
+// shed gives a package that was analysed types without the scopes of its function bodies, which nobody else needs,
+// and its facts to those.
+func (r *run) shed(u *unit) {
+	whole := u.pkg.Types
+	if len(u.users) > 0 {
+		r.typeCheck(u.pkg, source{files: u.pkg.Syntax}, false)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.facts {
+		told := r.tables[place{whole, a}]
+		delete(r.tables, place{whole, a})
+		if len(u.users) > 0 {
+			r.tables[place{u.pkg.Types, a}] = told
+		}
 	}
 }
 
@@ -289,7 +316,11 @@ func (r *run) analyse(u *unit, analyzers []*analysis.Analyzer) (told bool) {
 		results[a] = act
 		if act.Err == nil {
 			facts := r.table(u.pkg, a)
+			start := time.Now()
 			act.Result, act.Err = r.pass(act, facts, results)
+			if r.Ran != nil {
+				r.Ran(u.pkg, time.Since(start), act.Result)
+			}
 			told = told || len(facts.list) > 0
 		}
 		u.actions = append(u.actions, act)

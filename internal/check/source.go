@@ -28,7 +28,7 @@ func (r *run) check(u *unit) matter {
 		p.Types = types.Unsafe
 		return nothing
 	}
-	p.Types = types.NewPackage(p.PkgPath, p.Name)
+	p.Types = types.NewPackage(p.PkgPath, p.Name) // for importers, should there be no files to check
 	s := r.parse(u, p.GoFiles)
 	matter := r.matters(u, s.files)
 	if s.cgo && matter != nothing {
@@ -63,8 +63,9 @@ func (r *run) matters(u *unit, files []*ast.File) matter {
 	return nothing
 }
 
-// typeCheck checks bodies too when the package is to be analysed.
+// typeCheck gives a package its types. It checks bodies too when the package is to be analysed.
 func (r *run) typeCheck(p *packages.Package, s source, whole bool) {
+	p.Types = types.NewPackage(p.PkgPath, p.Name)
 	config := &types.Config{
 		Importer:         imports(p.Imports),
 		IgnoreFuncBodies: !whole,
