@@ -47,7 +47,8 @@ The flags:
 	-write-baseline FILE
 	                write the findings there are to the file, and print none
 	-c N            show N lines of source round each finding
-	-cache DIR      keep what is learned of packages in this directory; off for nowhere
+	-cache DIR      keep what is learned of packages in this directory, off for nowhere; not given:
+	                where ADVISORYLINT_CACHE says, or below the user's cache directory
 	-test=false     leave test files out
 	-tags LIST      build tags
 	-C DIR          change to this directory first
