@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
+	"math/big"
 	"os"
 	"reflect"
 	"runtime"
@@ -127,9 +127,10 @@ type unit struct {
 	source   bool // it is loaded from its source
 	frontier bool // a root imports it
 	key      key
-	keyed    bool         // there is a key
-	report   key          // of what is reported, of a root with a key
-	facts    map[key]bool // the units with facts among it and all that it imports
+	keyed    bool    // there is a key
+	report   key     // of what is reported, of a root with a key
+	index    int     // in order
+	facts    big.Int // a set of indices: the units with facts among it and all that it imports
 }
 
 // enter makes a unit of each package, leaf first.
@@ -141,7 +142,7 @@ func (r *run) enter(roots []*packages.Package) {
 		}
 	}
 	packages.Visit(roots, nil, func(p *packages.Package) {
-		u := &unit{pkg: p, imports: map[string]*unit{}, facts: map[key]bool{}}
+		u := &unit{pkg: p, imports: map[string]*unit{}, index: len(r.order)}
 		r.units[p] = u
 		r.order = append(r.order, u)
 		for _, file := range p.GoFiles {
@@ -149,7 +150,8 @@ func (r *run) enter(roots []*packages.Package) {
 		}
 		for path, dep := range p.Imports {
 			d := r.units[dep]
-			if u.imports[path] = d; !slices.Contains(d.users, u) {
+			u.imports[path] = d
+			if n := len(d.users); n == 0 || d.users[n-1] != u { // two paths may lead to one package
 				d.users = append(d.users, u)
 			}
 		}
@@ -241,7 +243,7 @@ func (r *run) do(u *unit) {
 	}
 	for _, dep := range u.imports {
 		u.telling = u.telling || dep.telling
-		maps.Copy(u.facts, dep.facts)
+		u.facts.Or(&u.facts, &dep.facts)
 	}
 	u.actions = nil // it may have been restored, and be needed from source after all
 	matter := r.check(u)

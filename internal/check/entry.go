@@ -60,13 +60,15 @@ func (r *run) keep(u *unit) {
 		return
 	} else if len(facts.Facts) > 0 {
 		r.store.put(about(u.key, aboutFacts), facts)
-		u.facts[u.key] = true
+		u.facts.SetBit(&u.facts, u.index, 1)
 	}
 	if u.frontier {
 		if data, err := exported(r.fset, u.pkg.Types); err == nil {
 			e := typesEntry{Export: data, Telling: u.telling}
-			for k := range u.facts {
-				e.Facts = append(e.Facts, k)
+			for i := range u.facts.BitLen() {
+				if u.facts.Bit(i) == 1 {
+					e.Facts = append(e.Facts, r.order[i].key)
+				}
 			}
 			r.store.put(about(u.key, aboutTypes), e)
 		}

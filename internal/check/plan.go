@@ -148,7 +148,7 @@ func (p *planner) load(units []*unit) bool {
 	for _, u := range units {
 		u.telling = p.kept[u].Telling
 		for _, k := range p.kept[u].Facts {
-			u.facts[k] = true
+			u.facts.SetBit(&u.facts, p.byKey[k].index, 1)
 		}
 	}
 	for k, facts := range p.facts {
