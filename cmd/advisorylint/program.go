@@ -8,9 +8,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 )
 
-// programID tells this binary from all others: the build ID that the linker wrote into it, which has a hash of
+// programID tells this binary from all others: the build ID that the go command gave it, which has a hash of
 // its content, or a hash of the file where there is none.
 func programID() (string, error) {
 	name, err := os.Executable()
@@ -39,7 +40,9 @@ func programID() (string, error) {
 }
 
 // buildID finds the note with Go's build ID in the first bytes of an ELF file, "" when there is none. The note is
-// three words (the lengths of name and text, and the type 4), the name "Go" and the text: elf(5), cmd/internal/buildid.
+// three words (the lengths of name and text, and the type 4), the name "Go" and the text: elf(5),
+// cmd/internal/buildid. The go command's own has four hashes, of which the last is that of the content; other
+// builders put in what is the same for all binaries.
 func buildID(head []byte) string {
 	const lengths, name = 8, "\x04\x00\x00\x00Go\x00\x00"
 	i := bytes.Index(head, []byte(name))
@@ -50,5 +53,9 @@ func buildID(head []byte) string {
 	if int64(n) > int64(len(text)) {
 		return ""
 	}
-	return string(text[:n])
+	id := string(text[:n])
+	if hashes := strings.Split(id, "/"); len(hashes) != 4 || len(hashes[3]) < 16 {
+		return ""
+	}
+	return id
 }
