@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
@@ -73,23 +74,9 @@ var stdRoots = func() map[string]bool {
 	return m
 }()
 
-// signs are the parts of text, in lower case, one of which stands in whatever the rules look at.
-// They are what Text looks for; a text put together from pieces has at least one in a piece.
-var signs = []string{"advisory", "get_lock", "release_lock", "release_all_locks", "pg_locks", "pg_try_", "lock_timeout", "set_config"}
-
-// Text reports whether a piece of text can matter to the rules.
-func Text(s string) bool {
-	if !sqltext.Mentions(s) {
-		return false
-	}
-	s = strings.ToLower(s)
-	for _, sign := range signs {
-		if strings.Contains(s, sign) {
-			return true
-		}
-	}
-	return strings.Contains(s, "set") && strings.Contains(s, "local") // SET LOCAL, with anything between
-}
+// Text reports whether a piece of text can matter to the rules; a text put together from pieces has at least
+// one that does.
+func Text(s string) bool { return sqltext.MentionsLock(s) }
 
 // mentions reports whether a literal could be lock text, or a file embeds SQL.
 func mentions(files []*ast.File) bool {
@@ -99,7 +86,7 @@ func mentions(files []*ast.File) bool {
 		}
 		found := false
 		ast.Inspect(f, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && len(lit.Value) > 8 && Text(lit.Value) {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && len(lit.Value) > 8 && Text(value(lit)) {
 				found = true
 			}
 			return !found
@@ -109,6 +96,14 @@ func mentions(files []*ast.File) bool {
 		}
 	}
 	return false
+}
+
+// value is the text that a literal stands for, or the literal as it is written when it stands for none.
+func value(lit *ast.BasicLit) string {
+	if s, err := strconv.Unquote(lit.Value); err == nil {
+		return s
+	}
+	return lit.Value
 }
 
 // imports reports whether the package itself imports one whose path is what is asked for.

@@ -60,7 +60,13 @@ func reasonOf(t *testing.T, path, text string) Reason {
 func sends(literal string) string {
 	return `package p
 
-import "database/sql"
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+var _, _ = fmt.Sprint, strings.Join
 
 func f(db *sql.DB) error {
 	_, err := db.Exec(` + literal + `)
@@ -85,6 +91,15 @@ func TestLockTextOpensThePackage(t *testing.T) {
 		"local setting":        {`"SET LOCAL lock_timeout = '3s'"`, Locks},
 		"setting by function":  {`"SELECT set_config('lock_timeout', '3s', true)"`, Locks},
 		"part of a function":   {`"SELECT pg_advisory_" + "unlock(7)"`, Locks},
+		"local, after a tab":   {`"SET\\tLOCAL lock_timeout = '3s'"`, Locks},
+		"local, put together":  {`"SET LOCAL " + strings.ToLower("X") + " = 1"`, Locks},
+		"name put together":    {`fmt.Sprintf("SELECT pg_%sadvisory_%slock(7)", "try_", "xact_")`, Locks},
+		"a word of a name":     {`strings.Join([]string{"SELECT pg", "advisory", "lock(7)"}, "_")`, Locks},
+		"other time limit":     {`"SET statement_timeout = '3s'"`, Closed},
+		"a type's name":        {`"Radvisory_t.Count"`, Closed},
+		"a field's name":       {`"ADVISORY_ID"`, Closed},
+		"a message":            {`"failed to set local address"`, Closed},
+		"many words":           {"`" + strings.Repeat("reset busy_timeout\n", 2000) + "local time set\n" + strings.Repeat("ENABLE_LOCAL lock_timeout ", 2000) + "`", Closed},
 		"row lock":             {`"SELECT id FROM job FOR UPDATE SKIP LOCKED"`, Closed},
 		"table lock":           {`"LOCK TABLE job IN SHARE MODE"`, Closed},
 		"a column named so":    {`"SELECT locked_at FROM job"`, Closed},

@@ -219,34 +219,54 @@ func (w *world) export() {
 // that is behind them: who calls them matters, even if somebody else makes the value, and cannot see a
 // type that is not exported. With several types only that they matter is known.
 func (w *world) exportInterfaces(facts map[*types.Func]*FuncFact) {
-	scope := w.pass.Pkg.Scope()
-	for _, name := range scope.Names() {
-		tn, ok := scope.Lookup(name).(*types.TypeName)
-		if !ok || !tn.Exported() || tn.IsAlias() {
-			continue
+	locking := map[string]bool{} // names of methods that lock
+	for fn, f := range facts {
+		if f.Locks && fn.Signature().Recv() != nil {
+			locking[fn.Name()] = true
 		}
-		it, ok := tn.Type().Underlying().(*types.Interface)
-		if !ok || it.NumMethods() == 0 {
-			continue
-		}
+	}
+	if len(locking) == 0 {
+		return
+	}
+	interfaces, others := declared(w.pass.Pkg)
+	index := newTypeIndex(others)
+	for _, n := range interfaces {
+		it := n.Underlying().(*types.Interface)
 		for m := range it.ExplicitMethods() {
-			if f := behind(scope, it, m, facts); f != nil && m.Exported() {
+			if !m.Exported() || !n.Obj().Exported() || !locking[m.Name()] {
+				continue
+			}
+			if f := behind(index.implementing(it), m, facts); f != nil {
 				w.pass.ExportObjectFact(m, f)
 			}
 		}
 	}
 }
 
-// behind is what is known of a method of an interface by the package's types that have it, nil when none of
-// them locks.
-func behind(scope *types.Scope, it *types.Interface, method *types.Func, facts map[*types.Func]*FuncFact) *FuncFact {
-	var out *FuncFact
-	for _, name := range scope.Names() {
-		tn, ok := scope.Lookup(name).(*types.TypeName)
-		if !ok || tn.IsAlias() || types.IsInterface(tn.Type()) || !types.Implements(types.NewPointer(tn.Type()), it) {
+// declared are the types that a package declares, in the order of their names.
+func declared(pkg *types.Package) (interfaces, others []*types.Named) {
+	for _, name := range pkg.Scope().Names() {
+		tn, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok || tn.IsAlias() {
 			continue
 		}
-		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(tn.Type()), true, tn.Pkg(), method.Name())
+		switch n, ok := tn.Type().(*types.Named); {
+		case !ok:
+		case types.IsInterface(n):
+			interfaces = append(interfaces, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	return interfaces, others
+}
+
+// behind is what is known of a method of an interface by the types that implement it, nil when none of them
+// locks.
+func behind(implementing []*types.Named, method *types.Func, facts map[*types.Func]*FuncFact) *FuncFact {
+	var out *FuncFact
+	for _, n := range implementing {
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(n), true, n.Obj().Pkg(), method.Name())
 		fn, _ := obj.(*types.Func)
 		f := facts[fn]
 		if f == nil || !f.Locks {

@@ -41,6 +41,8 @@ type world struct {
 	closures  map[string]*summary.Summary
 	externals map[string]*types.Func
 	types     map[string]*types.Named
+	index     *typeIndex               // of the program's types among them
+	methods   map[callee][]*types.Func // what calls through interfaces can mean
 	globals   map[string]*term.Term
 	// textGlobals are the variables, by name, that hold lock text or a file.
 	textGlobals map[string]bool
@@ -53,7 +55,7 @@ type world struct {
 func newWorld(pass *analysis.Pass) *world {
 	w := &world{pass: pass, byKey: map[string]*ssa.Function{}, summaries: map[*ssa.Function]*summary.Summary{},
 		busy: map[*ssa.Function]bool{}, runs: map[*ssa.Function]*symexec.Run{}, imported: map[*types.Func]*FuncFact{},
-		closures: map[string]*summary.Summary{}, externals: map[string]*types.Func{}}
+		closures: map[string]*summary.Summary{}, externals: map[string]*types.Func{}, methods: map[callee][]*types.Func{}}
 	w.build()
 	w.stores = stores.New(pass.Pkg, w.fns)
 	w.setGlobals()
@@ -231,13 +233,8 @@ func (w *world) Implementers(iface types.Type, method string) []*types.Func {
 		return nil
 	}
 	var out []*types.Func
-	for _, name := range slices.Sorted(maps.Keys(w.named())) {
-		n := w.named()[name]
-		if n.TypeParams().Len() > 0 || types.IsInterface(n) || !w.program(n.Obj().Pkg()) || !types.Implements(types.NewPointer(n), it) {
-			continue
-		}
-		fn := w.Method(name, method)
-		if fn == nil || !w.matters(fn) {
+	for _, fn := range w.behindCall(callee{it, method}) {
+		if !w.matters(fn) {
 			continue
 		}
 		if out = append(out, fn); len(out) > maxImplementers {
@@ -247,18 +244,47 @@ func (w *world) Implementers(iface types.Type, method string) []*types.Func {
 	return out
 }
 
+// callee is what a call through an interface names.
+type callee struct {
+	it     *types.Interface
+	method string
+}
+
+// behindCall are the methods that a call through an interface can mean, in the order of their types' names.
+func (w *world) behindCall(c callee) []*types.Func {
+	if out, ok := w.methods[c]; ok {
+		return out
+	}
+	var out []*types.Func
+	for _, n := range w.typeIndex().implementing(c.it) {
+		if fn := w.Method(client.TypeName(n), c.method); fn != nil {
+			out = append(out, fn)
+		}
+	}
+	w.methods[c] = out
+	return out
+}
+
+// typeIndex is of the named types that a value of an interface of the program can have.
+func (w *world) typeIndex() *typeIndex {
+	if w.index == nil {
+		var all []*types.Named
+		named := w.named()
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			n := named[name]
+			if n.TypeParams().Len() == 0 && !types.IsInterface(n) && w.program(n.Obj().Pkg()) {
+				all = append(all, n)
+			}
+		}
+		w.index = newTypeIndex(all)
+	}
+	return w.index
+}
+
 // Implemented implements symexec.World.
 func (w *world) Implemented(iface types.Type) bool {
 	it, ok := iface.Underlying().(*types.Interface)
-	if !ok {
-		return false
-	}
-	for _, n := range w.named() {
-		if n.TypeParams().Len() == 0 && !types.IsInterface(n) && w.program(n.Obj().Pkg()) && types.Implements(types.NewPointer(n), it) {
-			return true
-		}
-	}
-	return false
+	return ok && len(w.typeIndex().implementing(it)) > 0
 }
 
 func (w *world) program(p *types.Package) bool {

@@ -82,7 +82,7 @@ func TestDeepAndWideTexts(t *testing.T) {
 		fill("DO 'EXECUTE ''SELECT 1''';"),
 		"DO $$ " + fill("EXECUTE 'EXECUTE ''SELECT 1''';"),
 		"SELECT 1 FROM pg_locks WHERE " + fill("(pid = classid"),
-		fill("$$"), fill("⟨⟩"), fill("a⟨⟩ "), fill("CASE "), fill("CAST("), fill("::int"), fill("SET LOCAL "),
+		fill("$$"), fill("⟨⟩"), fill("a⟨⟩ "), fill("CASE "), fill("CAST("), fill("::int"), fill("SET LOCAL "), fill("+"), "@" + fill("+"), fill("SET/*"), fill("set"),
 		"SET LOCAL a = " + fill("1,"),
 		"WITH f AS (SELECT pg_try_advisory_lock(1) AS a)" + func() string {
 			var b strings.Builder

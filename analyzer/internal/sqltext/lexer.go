@@ -239,10 +239,16 @@ func (x *lexer) operator() {
 		}
 		n++
 	}
-	for n > 1 && (s[n-1] == '+' || s[n-1] == '-') && !strings.ContainsAny(s[:n], "~!@#%^&|`") {
-		n--
+	end := n
+	if !strings.ContainsAny(s[:n], "~!@#%^&|`") {
+		for n > 1 && (s[n-1] == '+' || s[n-1] == '-') {
+			n--
+		}
 	}
 	x.take(op, max(n, 1))
+	for ; n < end; n++ { // the signs that were cut off are operators of their own
+		x.take(op, 1)
+	}
 }
 
 // dollar reads $1, $tag$ … $tag$, or a $ that is nothing.

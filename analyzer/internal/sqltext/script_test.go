@@ -255,36 +255,90 @@ func TestLookup(t *testing.T) {
 }
 
 func TestMentions(t *testing.T) {
-	for s, want := range map[string]bool{
-		"SELECT PG_Advisory_Lock($1)":    true,
-		"pg_advisory_%s":                 true,
-		"pg_try_":                        true,
-		"select Get_Lock(?, 1)":          true,
-		"RELEASE_ALL_LOCKS()":            true,
-		"release_lock":                   true,
-		"FROM pg_locks":                  true,
-		"SET lock_timeout = 1":           true,
-		"SET\tLOCAL x = 1":               true,
-		"SET/* a */LOCAL x = 1":          true,
-		"select SET_CONFIG($1, $2, $3)":  true,
-		"":                               false,
-		"advisor":                        false,
-		"connection_timeout":             false,
-		"UPDATE t SET a = 1":             false,
-		"failed to reset local address":  true, // SET LOCAL to the gate
-		"the advisory board":             true,
-		"SELECT id FROM desks LIMIT 1":   false,
-		"a set of values":                false,
-		"INSERT INTO pg_lock VALUES (1)": false,
+	for s, want := range map[string]struct{ any, lock bool }{
+		"SELECT PG_Advisory_Lock($1)":   {true, true},
+		"select Get_Lock(?, 1)":         {true, true},
+		"RELEASE_ALL_LOCKS()":           {true, true},
+		"release_lock":                  {true, true},
+		"FROM pg_locks":                 {true, true},
+		"FROM pg_locks%s":               {true, true},
+		"select SET_CONFIG($1, $2, $3)": {true, true},
+		"":                              {},
+		"UPDATE t SET a = 1":            {},
+		"SELECT id FROM desks LIMIT 1":  {},
+		"a set of values":               {},
+
+		// A name ends where it ends.
+		"INSERT INTO pg_lock VALUES (1)": {},
+		"FROM pg_locks_seen":             {},
+		"FCNTL_GET_LOCKPROXYFILE":        {},
+		"release_locks()":                {},
+		"set_configuration":              {},
+
+		// Names of advisory locks' functions are cut and put together anywhere.
+		"pg_advisory":                   {true, true},
+		"pg_advisory_%s":                {true, true},
+		"pg_advisory%s":                 {true, true},
+		"SELECT pg_%sadvisory_%slock":   {true, true},
+		"pg_{{.Try}}advisory_xact_lock": {true, true},
+		"pg_try_":                       {true, true},
+		"advisory":                      {true, true},
+		"_advisory_":                    {true, true},
+		"_ADVISORY_UN":                  {true, true},
+		"pg_advisory_unlock_all()":      {true, true},
+		"locktype = 'advisory'":         {true, true},
+		"advisor":                       {},
+		"advisorys":                     {},
+		"the advisory board":            {},
+		"see the advisory.":             {},
+		"ADVISORY_ID":                   {},
+		"Radvisory_t.Count":             {},
+		"AdvisoryIds":                   {},
+
+		// SET begins a statement.
+		"SET\tLOCAL x = 1":                            {true, true},
+		"SET\n  LOCAL":                                {true, true},
+		"SET/* a */LOCAL x = 1":                       {true, true},
+		"SET -- a\nLOCAL x = 1":                       {true, true},
+		"SET /*!50000 LOCAL */ x = 1":                 {true, true},
+		"SELECT 1; SET LOCAL x = 1":                   {true, true},
+		"-- for a while\nSET LOCAL x = 1":             {true, true},
+		"DO $$ BEGIN SET LOCAL x = 1; END $$":         {true, true},
+		"IF a THEN SET LOCAL x = 1; END IF":           {true, true},
+		"EXECUTE 'SET LOCAL x = 1'":                   {true, true},
+		"%sSET LOCAL %s":                              {true, true},
+		"%s SET LOCAL %s":                             {true, true},
+		"{{if .Wait}}SET LOCAL x = 1{{end}}":          {true, true},
+		"failed to reset local address":               {},
+		"failed to set local address":                 {},
+		"UPDATE t SET local_id = 1":                   {},
+		"SET locale = 'C'":                            {},
+		"set -- $arguments":                           {},
+		"SET a = 1, b = 'local'":                      {},
+		"a data set\x00built with local_time":         {},
+		"SET lock_timeout = 1":                        {true, true},
+		"SELECT 1;SET SESSION lock_timeout TO '3s'":   {true, true},
+		"SET statement_timeout = 1":                   {true, false},
+		"SET statement_timeout = 1, lock_timeout = 1": {true, true},
+		"ALTER ROLE app SET lock_timeout = 1":         {},
+		"lock_timeout of a data set":                  {},
+		"connection_timeout":                          {},
+		"reset busy_timeout and lock_timeout":         {},
 	} {
-		if got := Mentions(s); got != want {
+		if got := Mentions(s); got != want.any {
 			t.Errorf("Mentions(%q) = %v", s, got)
 		}
+		if got := MentionsLock(s); got != want.lock {
+			t.Errorf("MentionsLock(%q) = %v", s, got)
+		}
 	}
-	if n := testing.AllocsPerRun(100, func() { Mentions("UPDATE desks SET taken = true WHERE id = $1") }); n != 0 {
-		t.Errorf("%v allocations", n)
+	for _, s := range []string{"UPDATE desks SET taken = true WHERE id = $1", "UPDATE DESKS SET ADVISORY_ID = 1"} {
+		if n := testing.AllocsPerRun(100, func() { Mentions(s) }); n != 0 {
+			t.Errorf("%s: %v allocations", s, n)
+		}
 	}
 }
+
 func TestTableNameIsNoCall(t *testing.T) {
 	for _, text := range []string{
 		"INSERT INTO get_lock (name, owner) VALUES (?, ?)",
