@@ -138,12 +138,7 @@ func (p *planner) load(units []*unit) bool {
 		if u.pkg.PkgPath == "unsafe" {
 			continue
 		}
-		universe := p.universe(u)
-		_, err := gcexportdata.Read(bytes.NewReader(e.Export), p.fset, universe, u.pkg.PkgPath)
-		if err == nil && len(e.Hidden) > 0 {
-			_, err = gcexportdata.Read(bytes.NewReader(e.Hidden), p.fset, universe, hiddenPath(u.pkg.PkgPath))
-		}
-		if err != nil {
+		if err := p.read(u, e); err != nil {
 			p.kept[u] = nil
 			for _, u := range p.order {
 				u.pkg.Types = nil
@@ -151,15 +146,7 @@ func (p *planner) load(units []*unit) bool {
 			return false
 		}
 	}
-	for _, u := range p.order { // reading one leaves those that its types speak of, here or elsewhere
-		if u.pkg.Types != nil && u.pkg.PkgPath != "unsafe" {
-			var list []*types.Package
-			for _, path := range slices.Sorted(maps.Keys(u.imports)) {
-				list = append(list, u.imports[path].pkg.Types)
-			}
-			u.pkg.Types.SetImports(list)
-		}
-	}
+	p.setImports()
 	for _, u := range units {
 		u.telling = p.kept[u].Telling
 		for _, k := range p.kept[u].Facts {
@@ -186,6 +173,31 @@ func (p *planner) make(u *unit) {
 	}
 	for _, dep := range u.imports {
 		p.make(dep)
+	}
+}
+
+// read reads the types of a unit.
+func (p *planner) read(u *unit, e *typesEntry) error {
+	universe := p.universe(u)
+	_, err := gcexportdata.Read(bytes.NewReader(e.Export), p.fset, universe, u.pkg.PkgPath)
+	if err == nil && len(e.Hidden) > 0 {
+		_, err = gcexportdata.Read(bytes.NewReader(e.Hidden), p.fset, universe, hiddenPath(u.pkg.PkgPath))
+	}
+	return err
+}
+
+// setImports gives packages their imports, as they have them when loaded from source. Reading one gives it those
+// that its types speak of.
+func (p *planner) setImports() {
+	for _, u := range p.order {
+		if u.pkg.Types == nil || u.pkg.PkgPath == "unsafe" {
+			continue
+		}
+		var list []*types.Package
+		for _, path := range slices.Sorted(maps.Keys(u.imports)) {
+			list = append(list, u.imports[path].pkg.Types)
+		}
+		u.pkg.Types.SetImports(list)
 	}
 }
 
