@@ -85,8 +85,8 @@ type Locker interface {
 	Lock(context.Context, *sql.DB) error
 }
 
-// <Name> locks.
-func <Name>(<order>) error {
+// A helper locks.
+func <helper> error {
 	<line>_, err := r.ExecContext(ctx, <sent>)
 	return err
 }
@@ -137,7 +137,7 @@ type wrapper struct{ hidden.Alias }
 <line>
 func Wrap(db *sql.DB) *wrapper { return &wrapper{hidden.Alias{Base: hidden.Base{DB: db}}} }
 
-func Lock(ctx context.Context, r on.Runner) error { return on.<Name>(<args>) }
+func Lock(ctx context.Context, r on.Runner) error { return on.<helper'> }
 
 func Other(ctx context.Context, db *sql.DB) error { return other.Lock(ctx, db) }
 <body><broken>`,
@@ -196,15 +196,15 @@ func Local(ctx context.Context, db *sql.DB) error {
 <broken>`,
 }
 
-// choices are what names can stand for. A file that begins with gone is not there.
+// choices are what names can stand for. Those of a name with ' go with those of the name without. A file that begins
+// with gone is not there.
 var choices = map[string][]string{
 	"version": {"1.24", "1.25"},
 	"key":     {"5", "7", "9"},
 	"pg":      {"pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock", "pg_advisory_xact_lock"},
 	"line":    {"", "// A line.\n", "// Two\n\t// lines.\n"},
-	"Name":    {"Lock", "Hold"},
-	"order":   {"ctx context.Context, r Runner", "r Runner, ctx context.Context"},
-	"args":    {"ctx, r", "r, ctx"},
+	"helper":  {"Lock(ctx context.Context, r Runner)", "Hold(r Runner, ctx context.Context)"},
+	"helper'": {"Lock(ctx, r)", "Hold(r, ctx)"},
 	"sent":    {"text.Lock", "text.Query", "\"SELECT <pg>(<key>)\""},
 	"Const":   {"Lock", "Unlock", "Query"},
 	"import":  {"", "_ \"fmt\"\n", "_ \"example.org/m/tonly\"\n"},
@@ -223,7 +223,7 @@ func (s state) write(t *testing.T, dir string) {
 	for file, text := range growing {
 		for range 2 { // a choice may have names in it
 			for name, list := range choices {
-				i, ok := s[name]
+				i, ok := s[strings.TrimSuffix(name, "'")]
 				if !ok {
 					i = s[file+" "+name]
 				}
@@ -256,7 +256,7 @@ type session struct {
 }
 
 func newSession(t *testing.T, seed uint64) *session {
-	s := &session{Rand: rand.New(rand.NewPCG(seed, 0)), dir: t.TempDir(), state: state{"Name": 0, "order": 0, "version": 0}}
+	s := &session{Rand: rand.New(rand.NewPCG(seed, 0)), dir: t.TempDir(), state: state{"helper": 0}}
 	s.Config = check.Config{Dir: t.TempDir(), Env: append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off"),
 		Patterns: []string{"./..."}, Tests: true}
 	for name := range s.state {
@@ -264,7 +264,7 @@ func newSession(t *testing.T, seed uint64) *session {
 	}
 	for file, text := range growing {
 		for name := range choices {
-			if _, shared := s.state[name]; !shared && strings.Contains(text, "<"+name+">") {
+			if _, shared := s.state[strings.TrimSuffix(name, "'")]; !shared && strings.Contains(text, "<"+name+">") {
 				s.slots = append(s.slots, file+" "+name)
 			}
 		}
