@@ -86,6 +86,32 @@ func TestOtherQuestionsAreAskedAnew(t *testing.T) {
 	}
 }
 
+// So is what is told in the file of another module of the workspace, of which no package is asked about.
+func TestFilesOfOtherModulesAreReadAnew(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"go.work":           "go 1.26\n\nuse ./shop\nuse ./ledger\n",
+		"shop/go.mod":       "module example.org/shop\n\ngo 1.26\n",
+		"shop/post/post.go": "package post\n\nimport (\n\t\"context\"\n\n\t\"example.org/ledger\"\n)\n\nfunc Open(ctx context.Context, d *ledger.DB) error {\n\treturn d.Exec(ctx, ledger.Lock)\n}\n",
+		"ledger/go.mod":     "module example.org/ledger\n\ngo 1.26\n",
+		"ledger/ledger.go":  "package ledger\n\nimport \"context\"\n\nconst Lock = \"SELECT pg_advisory_lock(1)\"\n\ntype DB struct{}\n\nfunc (d *DB) Exec(ctx context.Context, q string) error { return nil }\n",
+	})
+	env := []string{"GOWORK=" + filepath.Join(dir, "go.work"), "GOFLAGS=", cacheVariable + "=" + t.TempDir()}
+	for _, handle := range []string{"pool", "conn", "pool"} {
+		configure(t, filepath.Join(dir, "ledger"), "clients: [{type: example.org/ledger.DB, handle: "+handle+"}]\nwrappers: [{func: example.org/ledger.DB.Exec}]\n")
+		for _, comment := range []string{"", "// Looked at again.\n"} {
+			path := filepath.Join(dir, "shop", "post", "post.go")
+			if err := os.WriteFile(path, []byte(readFile(t, path)+comment), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			got := runWith(t, filepath.Join(dir, "shop"), env, binary, "./...")
+			if found := strings.Contains(got.stderr, "post/post.go:10:9: pg_advisory_lock runs on d, a pool"); found != (handle == "pool") {
+				t.Errorf("a %s: %v", handle, got)
+			}
+		}
+	}
+}
+
 func TestCacheIsShownAndEmptied(t *testing.T) {
 	dir, cache := warehouse(t), filepath.Join(t.TempDir(), "kept")
 	if got := lintIn(t, dir, "cache", "-cache="+cache); got.code != 0 || got.stdout != cache+": 0 files, 0.0 MB\n" {

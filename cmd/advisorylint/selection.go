@@ -58,19 +58,18 @@ func (o *options) prepare() (*settings.Choice, *settings.InForce, error) {
 	return choice, f, err
 }
 
-// governed reads the files of all modules that the packages are of before any is looked at: a file that
-// is broken stops the run, and what one says of types holds for all packages, in whatever order they run.
-func governed(choice *settings.Choice, pkgs []*packages.Package) error {
+// governed reads the files of all modules that the packages and what they import are of before any is looked at: a
+// file that is broken stops the run, and what one says of types holds for all packages, in whatever order they run
+// and whether they are known from the cache.
+func governed(choice *settings.Choice, pkgs []*packages.Package) (err error) {
 	roots := map[string]bool{}
-	for _, p := range pkgs {
-		if p.Module != nil && p.Module.Main && !roots[p.Module.Dir] {
-			roots[p.Module.Dir] = true
-			if _, err := choice.In(p.Module.Dir); err != nil {
-				return err
-			}
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		if m := p.Module; err == nil && m != nil && m.Main && !roots[m.Dir] {
+			roots[m.Dir] = true
+			_, err = choice.In(m.Dir)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // inForce gives what holds in a directory, and an error when that is no rule at all.

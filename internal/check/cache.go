@@ -126,8 +126,15 @@ func (s *store) key(u *unit, sum func(name string) (string, error)) (k key, ok b
 // fileSum is a hash of a file.
 func fileSum(name string) (string, error) {
 	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	return textSum(text), nil
+}
+
+func textSum(text []byte) string {
 	sum := sha256.Sum256(text)
-	return string(sum[:]), err
+	return string(sum[:])
 }
 
 // fixed reports whether the files in dir are what their path says: those of a module in the module cache, and

@@ -86,6 +86,7 @@ func Run(ctx context.Context, c Config) ([]*packages.Package, *checker.Graph, er
 	defer r.store.trim()
 	r.plan()
 	r.work()
+	r.takeBack()
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -106,6 +107,7 @@ type run struct {
 	facts []*analysis.Analyzer
 	all   []*analysis.Analyzer
 	store *store
+	sums  map[string]string // hashes that keys are made of, by file
 	// sources are the Go files of all packages; lines those that are there for positions in what was kept.
 	sources map[string]bool
 	lines   map[string]*token.File

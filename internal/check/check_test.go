@@ -37,6 +37,7 @@ func told(graph *checker.Graph) []string {
 				line += fmt.Sprintf(" | %s %s", fset.Position(r.Pos), r.Message)
 			}
 			for _, fix := range d.SuggestedFixes {
+				line += " | " + fix.Message
 				for _, e := range fix.TextEdits {
 					line += fmt.Sprintf(" | %s-%s %q", fset.Position(e.Pos), fset.Position(e.End), e.NewText)
 				}

@@ -22,6 +22,7 @@ const (
 // typesEntry is what those need who import a package.
 type typesEntry struct {
 	Export  []byte // its types, as gcexportdata writes them
+	Hidden  []byte // those that no other package can name, where facts may be of their methods
 	Telling bool
 	Facts   []key // the packages with facts among it and all that it imports
 }
@@ -63,13 +64,7 @@ func (r *run) keep(u *unit) {
 		u.facts.SetBit(&u.facts, u.index, 1)
 	}
 	if u.frontier {
-		if data, err := exported(r.fset, u.pkg.Types); err == nil {
-			e := typesEntry{Export: data, Telling: u.telling}
-			for i := range u.facts.BitLen() {
-				if u.facts.Bit(i) == 1 {
-					e.Facts = append(e.Facts, r.order[i].key)
-				}
-			}
+		if e, err := r.typesOf(u); err == nil {
 			r.store.put(about(u.key, aboutTypes), e)
 		}
 	}
@@ -80,7 +75,36 @@ func (r *run) keep(u *unit) {
 	}
 }
 
-// exported gives a package's types as gcexportdata writes them. What that cannot write is not kept.
+// typesOf gives what those need who import a unit. What gcexportdata cannot write is not kept.
+func (r *run) typesOf(u *unit) (e typesEntry, err error) {
+	e.Telling = u.telling
+	for i := range u.facts.BitLen() {
+		if u.facts.Bit(i) == 1 {
+			e.Facts = append(e.Facts, r.order[i].key)
+		}
+	}
+	if e.Export, err = exported(r.fset, u.pkg.Types); err == nil && len(e.Facts) > 0 {
+		e.Hidden, err = exported(r.fset, hidden(u.pkg.Types))
+	}
+	return e, err
+}
+
+// hidden gives a package with a variable of each type of p that is not exported. What cannot be reached from
+// exported names is not in export data, but a value of such a type may be in an interface that others call.
+func hidden(p *types.Package) *types.Package {
+	h := types.NewPackage(hiddenPath(p.Path()), "hidden")
+	for _, name := range p.Scope().Names() {
+		if t, ok := p.Scope().Lookup(name).(*types.TypeName); ok && !t.Exported() && !t.IsAlias() {
+			h.Scope().Insert(types.NewVar(token.NoPos, h, "Of_"+name, t.Type()))
+		}
+	}
+	return h
+}
+
+// hiddenPath is no import path.
+func hiddenPath(path string) string { return path + " hidden" }
+
+// exported gives a package's types as gcexportdata writes them.
 func exported(fset *token.FileSet, p *types.Package) (data []byte, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -134,6 +158,18 @@ func (r *run) restore(u *unit) bool {
 		u.actions = append(u.actions, act)
 	}
 	return at.done()
+}
+
+// takeBack takes back what was restored of packages that import one which does not compile. That was not seen when
+// it was an import only, whose function bodies are not looked at, and is now that it is named.
+func (r *run) takeBack() {
+	for _, u := range r.order {
+		for _, dep := range u.imports {
+			if dep.pkg.IllTyped && !u.source {
+				u.pkg.IllTyped, u.actions, u.pkg.Syntax = true, nil, nil
+			}
+		}
+	}
 }
 
 // nothingOf gives the result of an analyzer that found nothing.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/gob"
 	"go/types"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -31,12 +32,12 @@ func (r *run) plan() {
 		}
 	}
 	p := &planner{run: r, byKey: map[key]*unit{}, kept: map[*unit]*typesEntry{}, facts: map[key]factsEntry{}}
-	sums := map[string]string{} // a package and its variants have files in common
+	r.sums = map[string]string{}
 	sum := func(name string) (text string, err error) {
-		if sums[name] == "" {
-			sums[name], err = fileSum(name)
+		if r.sums[name] == "" { // a package and its variants have files in common
+			r.sums[name], err = fileSum(name)
 		}
-		return sums[name], err
+		return r.sums[name], err
 	}
 	for _, u := range r.order {
 		if u.key, u.keyed = r.store.key(u, sum); u.keyed {
@@ -137,7 +138,7 @@ func (p *planner) load(units []*unit) bool {
 		if u.pkg.PkgPath == "unsafe" {
 			continue
 		}
-		if _, err := gcexportdata.Read(bytes.NewReader(e.Export), p.fset, p.universe(u), u.pkg.PkgPath); err != nil {
+		if err := p.read(u, e); err != nil {
 			p.kept[u] = nil
 			for _, u := range p.order {
 				u.pkg.Types = nil
@@ -145,6 +146,7 @@ func (p *planner) load(units []*unit) bool {
 			return false
 		}
 	}
+	p.setImports()
 	for _, u := range units {
 		u.telling = p.kept[u].Telling
 		for _, k := range p.kept[u].Facts {
@@ -171,6 +173,31 @@ func (p *planner) make(u *unit) {
 	}
 	for _, dep := range u.imports {
 		p.make(dep)
+	}
+}
+
+// read reads the types of a unit.
+func (p *planner) read(u *unit, e *typesEntry) error {
+	universe := p.universe(u)
+	_, err := gcexportdata.Read(bytes.NewReader(e.Export), p.fset, universe, u.pkg.PkgPath)
+	if err == nil && len(e.Hidden) > 0 {
+		_, err = gcexportdata.Read(bytes.NewReader(e.Hidden), p.fset, universe, hiddenPath(u.pkg.PkgPath))
+	}
+	return err
+}
+
+// setImports gives packages their imports, as they have them when loaded from source. Reading one gives it those
+// that its types speak of.
+func (p *planner) setImports() {
+	for _, u := range p.order {
+		if u.pkg.Types == nil || u.pkg.PkgPath == "unsafe" {
+			continue
+		}
+		var list []*types.Package
+		for _, path := range slices.Sorted(maps.Keys(u.imports)) {
+			list = append(list, u.imports[path].pkg.Types)
+		}
+		u.pkg.Types.SetImports(list)
 	}
 }
 

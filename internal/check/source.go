@@ -119,6 +119,9 @@ func (r *run) parse(u *unit, names []string) (s source) {
 			fault(p, err)
 			continue
 		}
+		if sum, ok := r.sums[name]; ok && sum != textSum(text) {
+			u.keyed = false // it is not what the key says
+		}
 		embeds := bytes.Contains(text, []byte("//go:embed "))
 		mode := parser.SkipObjectResolution | parser.AllErrors
 		if u.root || embeds {

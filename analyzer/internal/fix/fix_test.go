@@ -231,7 +231,7 @@ func event(t *testing.T, pass *analysis.Pass, file *ast.File, src string) *lockf
 
 func marked(fset *token.FileSet, src string, call *ast.CallExpr) bool {
 	lines := strings.Split(src, "\n")
-	return strings.HasSuffix(lines[fset.Position(call.Pos()).Line-1], "// here")
+	return strings.HasSuffix(lines[fset.PositionFor(call.Pos(), false).Line-1], "// here")
 }
 
 // sending reads the syntax of a method call with an SQL text.

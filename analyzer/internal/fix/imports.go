@@ -123,7 +123,7 @@ func (s *site) group(block *ast.GenDecl, std bool) (group []*ast.ImportSpec) {
 	ofSort := func(spec *ast.ImportSpec) bool { return standard(specPath(spec)) == std }
 	for _, d := range block.Specs {
 		spec := d.(*ast.ImportSpec)
-		if n := len(group); n > 0 && s.tok.Line(start(spec)) > s.tok.Line(group[n-1].End())+1 {
+		if n := len(group); n > 0 && s.lineOf(start(spec)) > s.lineOf(group[n-1].End())+1 {
 			if slices.ContainsFunc(group, ofSort) {
 				return group
 			}

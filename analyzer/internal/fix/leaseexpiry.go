@@ -211,18 +211,18 @@ func (c *command) early(x ast.Expr) bool {
 func (s *site) without(stmt ast.Stmt) analysis.TextEdit {
 	from, to := stmt.Pos(), s.lineEnd(stmt.End())
 	for _, group := range slices.Backward(s.e.File.Comments) {
-		if group.End() < from && s.tok.Line(group.End())+1 == s.tok.Line(from) && s.begins(group.Pos()) {
+		if group.End() < from && s.lineOf(group.End())+1 == s.lineOf(from) && s.begins(group.Pos()) {
 			from = group.Pos()
 			break
 		}
 	}
 	if s.begins(from) && s.offset(to) < len(s.src) && s.src[s.offset(to)] == '\n' {
-		return cut(s.tok.LineStart(s.tok.Line(from)), to+1)
+		return cut(s.tok.LineStart(s.lineOf(from)), to+1)
 	}
 	return cut(from, to)
 }
 
 // begins reports whether nothing but white space is before p on its line.
 func (s *site) begins(p token.Pos) bool {
-	return s.tok.LineStart(s.tok.Line(p))+token.Pos(len(s.indent(p))) == p
+	return s.tok.LineStart(s.lineOf(p))+token.Pos(len(s.indent(p))) == p
 }

@@ -93,11 +93,11 @@ func (s *site) move(stmt, before ast.Stmt) []analysis.SuggestedFix {
 
 // lines is the extent of a statement in whole lines, comment lines directly above it included.
 func (s *site) lines(stmt ast.Stmt) (from, to token.Pos) {
-	first := s.tok.Line(stmt.Pos())
+	first := s.lineOf(stmt.Pos())
 	for first > 1 && bytes.HasPrefix(bytes.TrimSpace(s.line(first-1)), []byte("//")) {
 		first--
 	}
-	last := s.tok.Line(stmt.End())
+	last := s.lineOf(stmt.End())
 	if last == s.tok.LineCount() {
 		return s.tok.LineStart(first), s.tok.Pos(s.tok.Size())
 	}

@@ -131,9 +131,12 @@ func (s *site) text(from, to token.Pos) string {
 
 func (s *site) node(n ast.Node) string { return s.text(n.Pos(), n.End()) }
 
+// lineOf is the line of the file that p is on, whatever a directive in the file says.
+func (s *site) lineOf(p token.Pos) int { return s.tok.PositionFor(p, false).Line }
+
 // indent is the white space with which the line of p begins.
 func (s *site) indent(p token.Pos) string {
-	line := s.text(s.tok.LineStart(s.tok.Line(p)), p)
+	line := s.text(s.tok.LineStart(s.lineOf(p)), p)
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
