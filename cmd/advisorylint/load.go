@@ -44,7 +44,7 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 		return nil, nil, err
 	}
 	c.Listed = func(roots []*packages.Package, packages int) error {
-		far.all = packages
+		far.listed(packages)
 		line.ask(far.text)
 		times.listed()
 		if len(roots) == 0 || nowhere(roots) {

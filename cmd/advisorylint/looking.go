@@ -22,6 +22,13 @@ type looking struct {
 // slow is how long a package takes before it is worth being named.
 const slow = 2 * time.Second
 
+// listed is that it begins, or begins anew.
+func (l *looking) listed(all int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all, l.done = all, 0
+}
+
 func (l *looking) begin(p *packages.Package) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -84,9 +84,9 @@ func (s *store) put(k key, v any) {
 // about gives the key of one of the entries of a package.
 func about(k key, parts ...string) key { return sha256.Sum256(fmt.Appendf(nil, "%x %q", k, parts)) }
 
-// key is a hash of a unit and of all that it imports; not ok when something is wrong with one of them. sum gives
-// the hash of a file.
-func (s *store) key(u *unit, sum func(name string) (string, error)) (k key, ok bool) {
+// key is a hash of a unit and of all that it imports; not ok when something is wrong with one of them. cgo says
+// whether cgo runs for it in any case; sum gives the hash of a file.
+func (s *store) key(u *unit, cgo bool, sum func(name string) (string, error)) (k key, ok bool) {
 	p := u.pkg
 	if len(p.Errors) > 0 {
 		return k, false
@@ -97,7 +97,7 @@ func (s *store) key(u *unit, sum func(name string) (string, error)) (k key, ok b
 			_, _ = io.WriteString(h, strconv.Itoa(len(t))+" "+t) // a hash takes all
 		}
 	}
-	write("package", s.facts, p.ID, p.PkgPath, p.Name, p.Dir, p.ForTest)
+	write("package", s.facts, p.ID, p.PkgPath, p.Name, p.Dir, p.ForTest, strconv.FormatBool(cgo))
 	if m := p.Module; m != nil {
 		write("module", m.Path, m.Version, m.GoVersion, strconv.FormatBool(m.Main))
 	}

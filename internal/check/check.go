@@ -9,12 +9,15 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
+	"go/types"
 	"math/big"
 	"os"
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,8 +44,8 @@ type Config struct {
 	// even parsed. Nil: it is not known of any.
 	Never func(path string) bool
 
-	// Listed is told what the patterns name and how many packages there are in all, before any is looked at; its
-	// error ends the run. Began and Done are told of each package, from several goroutines; of one that
+	// Listed is told what the patterns name and how many packages there are in all, before any is looked at, and
+	// again when the run begins anew; its error ends the run. Began and Done are told of each package, from several goroutines; of one that
 	// nothing is to be done about, only Done.
 	Listed func(roots []*packages.Package, all int) error
 	Began  func(*packages.Package)
@@ -68,12 +71,30 @@ const (
 // returned have no types and no syntax, but for those with diagnostics, which have the syntax of the files that
 // the diagnostics are in.
 func Run(ctx context.Context, c Config) ([]*packages.Package, *checker.Graph, error) {
+	roots, r, err := c.attempt(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if faked := r.faked(); len(faked) > 0 {
+		if roots, r, err = c.attempt(ctx, faked); err != nil {
+			return nil, nil, err
+		}
+	}
+	graph := &checker.Graph{}
+	for _, p := range roots {
+		graph.Roots = append(graph.Roots, r.asked(r.units[p])...)
+	}
+	return roots, graph, nil
+}
+
+// attempt is a run in which cgo makes what it makes for packages with some IDs, as it does for those that are analysed.
+func (c Config) attempt(ctx context.Context, cgo map[string]bool) ([]*packages.Package, *run, error) {
 	l, err := c.list(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &run{Config: c, ctx: ctx, fset: token.NewFileSet(), units: map[*packages.Package]*unit{}, tables: map[place]*table{},
-		sources: map[string]bool{}, lines: map[string]*token.File{}}
+	r := &run{Config: c, ctx: ctx, cgo: cgo, fset: token.NewFileSet(), units: map[*packages.Package]*unit{},
+		tables: map[place]*table{}, sources: map[string]bool{}, lines: map[string]*token.File{}}
 	r.enter(l.roots)
 	if c.Listed != nil {
 		if err := c.Listed(l.roots, len(r.order)); err != nil {
@@ -87,20 +108,48 @@ func Run(ctx context.Context, c Config) ([]*packages.Package, *checker.Graph, er
 	r.plan()
 	r.work()
 	r.takeBack()
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+	return l.roots, r, ctx.Err()
+}
+
+// faked gives the IDs of packages in which what C declares was left unknown, when something that imports one at
+// any distance does not compile for a type that is not known: types that C defines may be all that it lacks.
+func (r *run) faked() map[string]bool {
+	found, seen := map[string]bool{}, map[*unit]bool{}
+	var visit func(*unit)
+	visit = func(u *unit) {
+		for _, dep := range u.imports {
+			if seen[dep] {
+				continue
+			}
+			seen[dep] = true
+			standard := r.Never != nil && r.Never(dep.pkg.PkgPath) // which shows nobody its types of C
+			if !dep.root && !standard && !r.cgo[dep.pkg.ID] && importsC(dep.pkg.GoFiles) {
+				found[dep.pkg.ID] = true
+			}
+			visit(dep)
+		}
 	}
-	graph := &checker.Graph{}
-	for _, p := range l.roots {
-		graph.Roots = append(graph.Roots, r.asked(r.units[p])...)
+	for _, u := range r.order {
+		if slices.ContainsFunc(u.pkg.TypeErrors, func(e types.Error) bool { return strings.Contains(e.Msg, "invalid type") }) {
+			visit(u)
+		}
 	}
-	return l.roots, graph, nil
+	return found
+}
+
+// importsC reports whether one of files uses cgo.
+func importsC(files []string) bool {
+	return slices.ContainsFunc(files, func(name string) bool {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		return err == nil && slices.ContainsFunc(file.Imports, isC)
+	})
 }
 
 // run is one run under way.
 type run struct {
 	Config
 	ctx   context.Context
+	cgo   map[string]bool // by ID: packages that cgo runs for though they are not analysed
 	fset  *token.FileSet
 	units map[*packages.Package]*unit
 	order []*unit // leaf first

@@ -52,7 +52,7 @@ type actionEntry struct {
 
 // keep writes what is known of a unit, unless its files have changed since it got its key.
 func (r *run) keep(u *unit) {
-	k, ok := r.store.key(u, fileSum)
+	k, ok := r.store.key(u, r.cgo[u.pkg.ID], fileSum)
 	if u.keyed = u.keyed && ok && k == u.key && !u.pkg.IllTyped; !u.keyed {
 		return
 	}

@@ -40,7 +40,7 @@ func (r *run) plan() {
 		return r.sums[name], err
 	}
 	for _, u := range r.order {
-		if u.key, u.keyed = r.store.key(u, sum); u.keyed {
+		if u.key, u.keyed = r.store.key(u, r.cgo[u.pkg.ID], sum); u.keyed {
 			p.byKey[u.key] = u
 			if u.root {
 				u.report = about(u.key, aboutFindings, r.store.findings(u.pkg))

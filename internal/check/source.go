@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -31,7 +32,7 @@ func (r *run) check(u *unit) matter {
 	p.Types = types.NewPackage(p.PkgPath, p.Name) // for importers, should there be no files to check
 	s := r.parse(u, p.GoFiles)
 	matter := r.matters(u, s.files)
-	if s.cgo && matter != nothing {
+	if s.cgo && (matter != nothing || r.cgo[p.ID]) {
 		files, err := r.compiled(p)
 		if err != nil {
 			fault(p, err)
@@ -138,12 +139,12 @@ func (r *run) parse(u *unit, names []string) (s source) {
 			continue
 		}
 		s.files = append(s.files, file)
-		for _, spec := range file.Imports {
-			s.cgo = s.cgo || spec.Path.Value == `"C"`
-		}
+		s.cgo = s.cgo || slices.ContainsFunc(file.Imports, isC)
 	}
 	return s
 }
+
+func isC(spec *ast.ImportSpec) bool { return spec.Path.Value == `"C"` }
 
 // compiled gives the files of a package that uses cgo as the compiler sees them.
 func (r *run) compiled(p *packages.Package) ([]string, error) {
