@@ -15,5 +15,5 @@ func Matters(path string, files []*ast.File) (follow, text bool) {
 	return gate.FromSyntax(path, files)
 }
 
-// NeverMatters says it from a package's import path alone, of the standard library.
-func NeverMatters(path string) bool { return gate.Standard(path) }
+// NeverMatters says from a package's source, without parsing all of it, that Matters would say no to both.
+func NeverMatters(path string, texts [][]byte) bool { return gate.Never(path, texts) }

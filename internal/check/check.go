@@ -14,6 +14,7 @@ import (
 	"go/types"
 	"math/big"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -40,9 +41,9 @@ type Config struct {
 	// makes all that import it, at any distance, to be followed too, as facts do. Nil: follow everything.
 	Matters func(path string, files []*ast.File) (follow, text bool)
 
-	// Never says from a dependency's import path that Matters would say no to both: its function bodies are not
-	// even parsed. Nil: it is not known of any.
-	Never func(path string) bool
+	// Never says from the source of a dependency's files that Matters would say no to both: its function bodies are
+	// not even parsed. Nil: it is not known of any.
+	Never func(path string, texts [][]byte) bool
 
 	// Listed is told what the patterns name and how many packages there are in all, before any is looked at, and
 	// again when the run begins anew; its error ends the run. Began and Done are told of each package, from several goroutines; of one that
@@ -93,7 +94,7 @@ func (c Config) attempt(ctx context.Context, cgo map[string]bool) ([]*packages.P
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &run{Config: c, ctx: ctx, cgo: cgo, fset: token.NewFileSet(), units: map[*packages.Package]*unit{},
+	r := &run{Config: c, ctx: ctx, cgo: cgo, goroot: l.env["GOROOT"] + string(filepath.Separator), fset: token.NewFileSet(), units: map[*packages.Package]*unit{},
 		tables: map[place]*table{}, sources: map[string]bool{}, lines: map[string]*token.File{}}
 	r.enter(l.roots)
 	if c.Listed != nil {
@@ -122,7 +123,7 @@ func (r *run) faked() map[string]bool {
 				continue
 			}
 			seen[dep] = true
-			standard := r.Never != nil && r.Never(dep.pkg.PkgPath) // which shows nobody its types of C
+			standard := strings.HasPrefix(dep.pkg.Dir, r.goroot) // which shows nobody its types of C
 			if !dep.root && !standard && !r.cgo[dep.pkg.ID] && importsC(dep.pkg.GoFiles) {
 				found[dep.pkg.ID] = true
 			}
@@ -148,15 +149,16 @@ func importsC(files []string) bool {
 // run is one run under way.
 type run struct {
 	Config
-	ctx   context.Context
-	cgo   map[string]bool // by ID: packages that cgo runs for though they are not analysed
-	fset  *token.FileSet
-	units map[*packages.Package]*unit
-	order []*unit // leaf first
-	facts []*analysis.Analyzer
-	all   []*analysis.Analyzer
-	store *store
-	sums  map[string]string // hashes that keys are made of, by file
+	ctx    context.Context
+	cgo    map[string]bool // by ID: packages that cgo runs for though they are not analysed
+	goroot string          // with a separator at its end
+	fset   *token.FileSet
+	units  map[*packages.Package]*unit
+	order  []*unit // leaf first
+	facts  []*analysis.Analyzer
+	all    []*analysis.Analyzer
+	store  *store
+	sums   map[string]string // hashes that keys are made of, by file
 	// sources are the Go files of all packages; lines those that are there for positions in what was kept.
 	sources map[string]bool
 	lines   map[string]*token.File

@@ -9,6 +9,7 @@ import (
 	"go/scanner"
 	"go/types"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 
@@ -110,18 +111,15 @@ func (m imports) Import(path string) (*types.Package, error) {
 	return p.Types, nil
 }
 
-// parse reads files, without function bodies where those can never matter. Comments are kept where a directive can matter: of dependencies, go:embed.
+// parse reads files, without function bodies where those can never matter. Comments are kept where a directive can
+// matter: of dependencies, go:embed.
 func (r *run) parse(u *unit, names []string) (s source) {
-	p := u.pkg
-	bodies := u.root || u.telling || r.Never == nil || !r.Never(p.PkgPath)
+	texts := r.read(u, names)
+	bodies := u.root || u.telling || r.Never == nil || !r.Never(u.pkg.PkgPath, slices.Collect(maps.Values(texts)))
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			fault(p, err)
+		text, ok := texts[name]
+		if !ok {
 			continue
-		}
-		if sum, ok := r.sums[name]; ok && sum != textSum(text) {
-			u.keyed = false // it is not what the key says
 		}
 		embeds := bytes.Contains(text, []byte("//go:embed "))
 		mode := parser.SkipObjectResolution | parser.AllErrors
@@ -133,7 +131,7 @@ func (r *run) parse(u *unit, names []string) (s source) {
 		}
 		file, err := parser.ParseFile(r.fset, name, text, mode)
 		if err != nil {
-			fault(p, err)
+			fault(u.pkg, err)
 		}
 		if file == nil {
 			continue
@@ -142,6 +140,23 @@ func (r *run) parse(u *unit, names []string) (s source) {
 		s.cgo = s.cgo || slices.ContainsFunc(file.Imports, isC)
 	}
 	return s
+}
+
+// read gives the text of those files that can be read.
+func (r *run) read(u *unit, names []string) map[string][]byte {
+	texts := map[string][]byte{}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			fault(u.pkg, err)
+			continue
+		}
+		if sum, ok := r.sums[name]; ok && sum != textSum(text) {
+			u.keyed = false // it is not what the key says
+		}
+		texts[name] = text
+	}
+	return texts
 }
 
 func isC(spec *ast.ImportSpec) bool { return spec.Path.Value == `"C"` }

@@ -1,7 +1,11 @@
 package gate
 
 import (
+	"bytes"
 	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
 	"strconv"
 
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
@@ -26,6 +30,34 @@ func FromSyntax(path string, files []*ast.File) (open, text bool) {
 		}
 	}
 	return false, false
+}
+
+// Never says from a package's source, without parsing all of it, that FromSyntax would say no to both. It errs
+// towards false.
+func Never(path string, texts [][]byte) bool {
+	return Standard(path) || !slices.ContainsFunc(texts, mayOpen)
+}
+
+// signs are what Text does not see before a literal is unquoted, where an escape may be the space behind SET, and
+// what is read beside the source.
+var signs = [][]byte{
+	[]byte(`set\t`), []byte(`set\n`), []byte(`Set\t`), []byte(`Set\n`), []byte(`SET\t`), []byte(`SET\n`), []byte("//go:embed "),
+}
+
+// mayOpen reports whether a file has anything that FromSyntax looks for, be it in a comment.
+func mayOpen(text []byte) bool {
+	for name := range detachers {
+		if bytes.Contains(text, []byte("."+name)) {
+			return true
+		}
+	}
+	for _, sign := range signs {
+		if bytes.Contains(text, sign) {
+			return true
+		}
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
+	return err != nil || importsClient(f) || Text(string(text))
 }
 
 func importsClient(f *ast.File) bool {
