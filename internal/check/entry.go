@@ -141,11 +141,13 @@ func (r *run) restore(u *unit) bool {
 		return false
 	}
 	u.pkg.Fset = r.fset
-	at := r.find(e.At, u.pkg)
+	at := r.find(e.At)
 	kept := map[string]*actionEntry{}
 	for i := range e.Actions {
-		at.restore(&e.Actions[i])
-		kept[e.Actions[i].Analyzer] = &e.Actions[i]
+		a := &e.Actions[i]
+		kept[a.Analyzer] = a
+		at.restore(&a.Diagnostics, u.pkg)
+		at.restore(&a.Result, nil)
 	}
 	for _, a := range r.Analyzers {
 		act := &checker.Action{Analyzer: a, Package: u.pkg}

@@ -47,15 +47,14 @@ func (r *run) note(all *places, v any) (ok bool) {
 type finder struct {
 	*run
 	places
-	pkg   *packages.Package // whose files are parsed; nil: none
-	wrong bool
+	wrong bool // one could not be found
 }
 
-func (r *run) find(p places, pkg *packages.Package) *finder { return &finder{r, p, pkg, false} }
+func (r *run) find(p places) *finder { return &finder{r, p, false} }
 
-// restore gives the positions in what v points to their places. It reports whether there are any left, and
-// whether all could be found.
-func (f *finder) restore(v any) bool {
+// restore gives the positions in what v points to their places. Files of pkg, unless it is nil, are parsed for them
+// and become its syntax.
+func (f *finder) restore(v any, pkg *packages.Package) {
 	newWalk(func(v reflect.Value) {
 		if len(f.At) == 0 {
 			f.wrong = true
@@ -63,14 +62,14 @@ func (f *finder) restore(v any) bool {
 		}
 		at := f.At[0]
 		f.At = f.At[1:]
-		v.SetInt(int64(f.position(at)))
+		v.SetInt(int64(f.position(at, pkg)))
 	}).visit(reflect.ValueOf(v))
-	return !f.wrong
 }
 
+// done reports whether all places were found and there are no others.
 func (f *finder) done() bool { return !f.wrong && len(f.At) == 0 }
 
-func (f *finder) position(at placeEntry) token.Pos {
+func (f *finder) position(at placeEntry, pkg *packages.Package) token.Pos {
 	if at.File == 0 {
 		return token.NoPos
 	}
@@ -78,7 +77,7 @@ func (f *finder) position(at placeEntry) token.Pos {
 		f.wrong = true
 		return token.NoPos
 	}
-	file := f.file(f.Files[at.File-1])
+	file := f.file(f.Files[at.File-1], pkg)
 	if file == nil || at.Offset > file.Size() {
 		f.wrong = true
 		return token.NoPos
@@ -87,10 +86,10 @@ func (f *finder) position(at placeEntry) token.Pos {
 }
 
 // file gives a file that positions are in; nil when it cannot be read.
-func (f *finder) file(name string) *token.File {
-	parsed := f.pkg != nil && slices.Contains(f.pkg.GoFiles, name)
+func (f *finder) file(name string, pkg *packages.Package) *token.File {
+	parsed := pkg != nil && slices.Contains(pkg.GoFiles, name)
 	if parsed {
-		for _, syntax := range f.pkg.Syntax {
+		for _, syntax := range pkg.Syntax {
 			if file := f.fset.File(syntax.FileStart); file.Name() == name {
 				return file
 			}
@@ -114,7 +113,7 @@ func (f *finder) file(name string) *token.File {
 	}
 	file := f.fset.File(syntax.FileStart)
 	if parsed {
-		f.pkg.Syntax = append(f.pkg.Syntax, syntax)
+		pkg.Syntax = append(pkg.Syntax, syntax)
 	} else {
 		f.lines[name] = file
 	}

@@ -116,9 +116,9 @@ func (p *planner) haveFacts(keys []key) bool {
 		if p.byKey[k] == nil || !p.store.get(about(k, aboutFacts), &facts) {
 			return false
 		}
-		at := p.find(facts.At, nil)
+		at := p.find(facts.At)
 		for _, f := range facts.Facts {
-			at.restore(f.Fact)
+			at.restore(f.Fact, nil)
 		}
 		if !at.done() {
 			return false
