@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
@@ -317,5 +319,32 @@ func TestNothingIsCompiled(t *testing.T) {
 	build.Dir, build.Env = c.Dir, c.Env
 	if out, err := build.CombinedOutput(); err != nil || archives() == 0 {
 		t.Errorf("a package that is compiled is not seen in the build cache: %v %s", err, out)
+	}
+}
+
+// What has not been used for days goes away, and what is used stays.
+func TestOldEntriesAreTrimmed(t *testing.T) {
+	c, dir := chain(t), t.TempDir()
+	c.Cache = cacheIn(t, dir, nothingNew)
+	lint(t, c)
+	before := entries(t, dir, "-")
+	long := time.Now().AddDate(0, 0, -30)
+	for _, path := range before {
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "trim.txt"), fmt.Append(nil, long.Unix()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, loaded := lint(t, c); loaded != nil {
+		t.Errorf("%q are looked at again", loaded)
+	}
+	after := entries(t, dir, "-")
+	if len(after) == 0 || len(after) >= len(before)/2 {
+		t.Errorf("of %d files, %d are left: the findings that were read, and no types", len(before), len(after))
+	}
+	if _, loaded := lint(t, c); loaded != nil {
+		t.Errorf("after trimming, %q are looked at again", loaded)
 	}
 }
