@@ -19,6 +19,7 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer/internal/client"
 	"github.com/advisorylint/advisorylint/analyzer/internal/lockstate"
 	"github.com/advisorylint/advisorylint/analyzer/internal/summary"
+	"github.com/advisorylint/advisorylint/analyzer/internal/symexec"
 	"github.com/advisorylint/advisorylint/analyzer/internal/term"
 )
 
@@ -87,24 +88,11 @@ func build(t *testing.T, body string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{file: f}
-	for _, d := range f.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok {
-			p.add(pkg.Prog.FuncValue(info.Defs[d.Name].(*types.Func)))
-		}
-	}
-	p.add(pkg.Func("init"))
+	p := &program{file: f, fns: symexec.Functions(pkg, []*ast.File{f}, info)}
 	for _, fn := range p.fns {
 		p.find(fn)
 	}
 	return p
-}
-
-func (p *program) add(fn *ssa.Function) {
-	p.fns = append(p.fns, fn)
-	for _, a := range fn.AnonFuncs {
-		p.add(a)
-	}
 }
 
 func posn(pos token.Pos) string { return fmt.Sprint(fset.Position(pos).Line) }

@@ -70,27 +70,9 @@ func (w *world) build() {
 	}
 	w.pkg = prog.CreatePackage(w.pass.Pkg, w.pass.Files, w.pass.TypesInfo, false)
 	w.pkg.Build()
-	var add func(fn *ssa.Function)
-	add = func(fn *ssa.Function) {
-		w.fns = append(w.fns, fn)
+	w.fns = symexec.Functions(w.pkg, w.pass.Files, w.pass.TypesInfo)
+	for _, fn := range w.fns {
 		w.byKey[symexec.FuncKey(fn)] = fn
-		for _, a := range fn.AnonFuncs {
-			add(a)
-		}
-	}
-	for _, f := range w.pass.Files {
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.FuncDecl); ok {
-				if obj, ok := w.pass.TypesInfo.Defs[d.Name].(*types.Func); ok {
-					if fn := prog.FuncValue(obj); fn != nil {
-						add(fn)
-					}
-				}
-			}
-		}
-	}
-	if init := w.pkg.Func("init"); init != nil {
-		add(init)
 	}
 }
 

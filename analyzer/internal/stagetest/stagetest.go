@@ -3,7 +3,6 @@
 package stagetest
 
 import (
-	"go/ast"
 	"go/token"
 	"go/types"
 	"path/filepath"
@@ -26,7 +25,7 @@ import (
 type Package struct {
 	*packages.Package
 	SSA *ssa.Package
-	Fns []*ssa.Function // in source order, each before the function literals in it
+	Fns []*ssa.Function // as symexec.Functions gives them
 }
 
 // Fixtures take locks in PostgreSQL, in MySQL and in Redis, on every path that a rule knows of.
@@ -70,30 +69,9 @@ func load(patterns ...string) ([]*Package, error) {
 	prog.Build()
 	var out []*Package
 	for i, p := range pkgs {
-		out = append(out, &Package{p, built[i], functions(p, built[i])})
+		out = append(out, &Package{p, built[i], symexec.Functions(built[i], p.Syntax, p.TypesInfo)})
 	}
 	return out, nil
-}
-
-func functions(p *packages.Package, built *ssa.Package) []*ssa.Function {
-	var fns []*ssa.Function
-	var add func(*ssa.Function)
-	add = func(fn *ssa.Function) {
-		fns = append(fns, fn)
-		for _, lit := range fn.AnonFuncs {
-			add(lit)
-		}
-	}
-	for _, f := range p.Syntax {
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.FuncDecl); ok {
-				if fn := built.Prog.FuncValue(p.TypesInfo.Defs[d.Name].(*types.Func)); fn != nil {
-					add(fn)
-				}
-			}
-		}
-	}
-	return fns
 }
 
 // Runs follows all functions of packages, and gives what became of those with paths, by package.
