@@ -38,19 +38,20 @@ func Never(path string, texts [][]byte) bool {
 	return Standard(path) || !slices.ContainsFunc(texts, mayOpen)
 }
 
-// signs are what Text does not see before a literal is unquoted, where an escape may be the space behind SET, and
-// what is read beside the source.
-var signs = [][]byte{
-	[]byte(`set\t`), []byte(`set\n`), []byte(`Set\t`), []byte(`Set\n`), []byte(`SET\t`), []byte(`SET\n`), []byte("//go:embed "),
-}
+// signs are what Text does not see: the names of detachers, which are selected from package context; what is read
+// beside the source; and, before a literal is unquoted, an escape that may be the space behind SET.
+var signs = func() (list [][]byte) {
+	for name := range detachers {
+		list = append(list, []byte("."+name))
+	}
+	for _, s := range []string{"//go:embed ", `set\t`, `set\n`, `Set\t`, `Set\n`, `SET\t`, `SET\n`} {
+		list = append(list, []byte(s))
+	}
+	return list
+}()
 
 // mayOpen reports whether a file has anything that FromSyntax looks for, be it in a comment.
 func mayOpen(text []byte) bool {
-	for name := range detachers {
-		if bytes.Contains(text, []byte("."+name)) {
-			return true
-		}
-	}
 	for _, sign := range signs {
 		if bytes.Contains(text, sign) {
 			return true
