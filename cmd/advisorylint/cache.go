@@ -103,11 +103,10 @@ func cacheCommand(args []string) int {
 	return exitClean
 }
 
-// cacheFile matches what a cache has: entries in directories by their first byte, and when it was last trimmed.
-var cacheFile = regexp.MustCompile(`^([0-9a-f]{2}/[0-9a-f]{64}-[ad]|trim\.txt)$`)
-
-// cacheFiles lists the files of a cache, and of nothing else that may be in its directory.
+// cacheFiles lists the files of a cache, and of nothing else that may be in its directory: entries in directories by
+// their first byte, and when it was last trimmed.
 func cacheFiles(dir string) (files []string, size int64, err error) {
+	own := regexp.MustCompile(`^([0-9a-f]{2}/[0-9a-f]{64}-[ad]|trim\.txt)$`)
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // no cache yet, or another process empties it too
@@ -115,7 +114,7 @@ func cacheFiles(dir string) (files []string, size int64, err error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || entry.IsDir() || !cacheFile.MatchString(filepath.ToSlash(rel)) {
+		if err != nil || entry.IsDir() || !own.MatchString(filepath.ToSlash(rel)) {
 			return err
 		}
 		info, err := entry.Info()

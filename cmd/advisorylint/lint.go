@@ -41,7 +41,9 @@ func lint(o *options) int {
 	progress := startProgress(os.Stderr, "listing packages")
 	defer progress.end()
 	start := time.Now()
-	pkgs, graph, err := inspect(ctx, o, choice, rules, progress, times)
+	c := newChosen(choice)
+	c.compared = o.known != nil
+	pkgs, graph, err := inspect(ctx, o, c, rules, progress, times)
 	progress.end()
 	if err != nil {
 		return fail(err)
@@ -50,8 +52,6 @@ func lint(o *options) int {
 	if o.debug == debugAll {
 		fmt.Fprintf(os.Stderr, "advisorylint: %s in %s\n", findings.Count(len(pkgs), "package"), time.Since(start).Round(time.Millisecond))
 	}
-	c := newChosen(choice)
-	c.compared = o.known != nil
 	found, troubles := collect(graph, c)
 	troubles = append(complaints(pkgs), troubles...)
 	for _, t := range troubles {

@@ -17,12 +17,11 @@ import (
 	"github.com/advisorylint/advisorylint/analyzer"
 	"github.com/advisorylint/advisorylint/internal/check"
 	"github.com/advisorylint/advisorylint/internal/findings"
-	"github.com/advisorylint/advisorylint/internal/settings"
 )
 
 // inspect runs the rules on the packages that the patterns name, and on all that they import what the rules
 // stand on.
-func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*analysis.Analyzer, line *progress, times *timing) ([]*packages.Package, *checker.Graph, error) {
+func inspect(ctx context.Context, o *options, chosen chosen, rules []*analysis.Analyzer, line *progress, times *timing) ([]*packages.Package, *checker.Graph, error) {
 	patterns := o.args
 	if len(patterns) == 0 {
 		patterns = []string{"."}
@@ -30,17 +29,13 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 	c := check.Config{Patterns: patterns, Tests: o.tests, Analyzers: rules, Matters: analyzer.Matters, Never: analyzer.NeverMatters}
 	var refused error
 	far := &looking{since: map[*packages.Package]time.Time{}}
-	c.Began = func(p *packages.Package) {
-		far.begin(p)
-		times.begin(p)
-	}
-	c.Ran = times.ran
-	c.Done = func(p *packages.Package) {
-		times.end(p)
+	c.Began, c.Ran = far.begin, times.ran
+	c.Done = func(p *packages.Package, took time.Duration) {
+		times.done(p, took)
 		far.end(p)
 	}
 	var err error
-	if c.Cache, err = o.openCache(newChosen(choice), rules); err != nil {
+	if c.Cache, err = o.openCache(chosen, rules); err != nil {
 		return nil, nil, err
 	}
 	c.Listed = func(roots []*packages.Package, packages int) error {
@@ -50,7 +45,7 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 		if len(roots) == 0 || nowhere(roots) {
 			refused = fmt.Errorf("%s matches no package%s", strings.Join(patterns, " "), outside())
 		} else {
-			refused = governed(choice, roots)
+			refused = governed(chosen.choice, roots)
 		}
 		return refused
 	}
@@ -66,8 +61,11 @@ func inspect(ctx context.Context, o *options, choice *settings.Choice, rules []*
 	case err != nil:
 		return nil, nil, errors.New(goMessage(err))
 	}
-	seen := subjects(pkgs)
-	graph.Roots = slices.DeleteFunc(graph.Roots, func(a *checker.Action) bool { return !slices.Contains(seen, a.Package) })
+	seen := map[*packages.Package]bool{}
+	for _, p := range subjects(pkgs) {
+		seen[p] = true
+	}
+	graph.Roots = slices.DeleteFunc(graph.Roots, func(a *checker.Action) bool { return !seen[a.Package] })
 	return pkgs, graph, nil
 }
 
@@ -174,9 +172,11 @@ func describe(p *packages.Package) string {
 // test are one to a reader.
 func paths(pkgs []*packages.Package) []string {
 	var list []string
+	seen := map[string]bool{}
 	for _, p := range pkgs {
 		path := strings.TrimSuffix(p.PkgPath, "_test")
-		if !slices.Contains(list, path) {
+		if !seen[path] {
+			seen[path] = true
 			list = append(list, path)
 		}
 	}

@@ -20,7 +20,6 @@ type timing struct {
 	listing time.Duration
 
 	mu    sync.Mutex
-	began map[*packages.Package]time.Time
 	rules map[*packages.Package]spent
 	rows  []row
 	known int // packages that were not loaded from source
@@ -40,7 +39,7 @@ type row struct {
 }
 
 func startTiming() *timing {
-	return &timing{start: time.Now(), began: map[*packages.Package]time.Time{}, rules: map[*packages.Package]spent{}}
+	return &timing{start: time.Now(), rules: map[*packages.Package]spent{}}
 }
 
 // ran notes what an analyzer took.
@@ -64,22 +63,14 @@ func (t *timing) listed() {
 	}
 }
 
-func (t *timing) begin(p *packages.Package) {
-	if t != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.began[p] = time.Now()
-	}
-}
-
-func (t *timing) end(p *packages.Package) {
+func (t *timing) done(p *packages.Package, took time.Duration) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if began, ok := t.began[p]; ok {
-		t.rows = append(t.rows, row{p.ID, time.Since(began), t.rules[p]})
+	if took > 0 {
+		t.rows = append(t.rows, row{p.ID, took, t.rules[p]})
 	} else {
 		t.known++
 	}

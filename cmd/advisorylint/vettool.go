@@ -106,9 +106,9 @@ func readUnit(config string) (unit unitchecker.Config) {
 }
 
 // notForVet are flags that go vet must not pass on: build flags, which it keeps for itself, flags of
-// linting without it, -cache, for go vet has its own, -format, -out and the baseline's, which are about all packages at once, -config, whose
-// file it would not know of when it looks for what it may reuse, and -fix, which it gives when it wants files
-// to be fixed (go vet -fix -json must not write any).
+// linting without it, -cache, for go vet has its own, -format, -out and the baseline's, which are about all
+// packages at once, -config, whose file it would not know of when it looks for what it may reuse, and -fix,
+// which it gives when it wants files to be fixed (go vet -fix -json must not write any).
 var notForVet = map[string]bool{
 	"C": true, "tags": true, "test": true, "format": true, "out": true, "fix": true, "flags": true, "V": true, "config": true, "v": true,
 	"baseline": true, "write-baseline": true, "cache": true,

@@ -6,7 +6,7 @@ import "bytes"
 // offsets and lines: for types that is as good, and a parser is through it in no time. Source in which a line
 // starts otherwise than gofmt has it, or with a comment that moves positions, may be left as it is.
 func withoutBodies(src []byte) []byte {
-	if bytes.Contains(src, []byte("//line ")) || bytes.Contains(src, []byte("/*line ")) {
+	if movesLines(src) {
 		return src
 	}
 	out := bytes.Clone(src)
@@ -34,6 +34,11 @@ func withoutBodies(src []byte) []byte {
 		i = next(src, i)
 	}
 	return out
+}
+
+// movesLines reports whether a comment may say that what follows it is elsewhere.
+func movesLines(src []byte) bool {
+	return bytes.Contains(src, []byte("//line ")) || bytes.Contains(src, []byte("/*line "))
 }
 
 // startsFunc reports whether a line of src starts at i, with the keyword of a function.

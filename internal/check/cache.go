@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -140,8 +139,5 @@ func textSum(text []byte) string {
 // fixed reports whether the files in dir are what their path says: those of a module in the module cache, and
 // of a release of Go.
 func (s *store) fixed(dir string) bool {
-	within := func(parent string) bool {
-		return parent != "" && strings.HasPrefix(dir, parent+string(filepath.Separator))
-	}
-	return within(s.env["GOMODCACHE"]) || within(s.env["GOROOT"]) && strings.HasPrefix(s.env["GOVERSION"], "go")
+	return s.env.within("GOMODCACHE", dir) || s.env.within("GOROOT", dir) && strings.HasPrefix(s.env["GOVERSION"], "go")
 }

@@ -43,7 +43,7 @@ func lint(t *testing.T, c check.Config) (lines, loaded []string) {
 	all, done := 0, 0
 	c.Listed = func(_ []*packages.Package, n int) error { all, done = n, 0; return nil }
 	c.Began = func(p *packages.Package) { mu.Lock(); defer mu.Unlock(); loaded = append(loaded, p.ID) }
-	c.Done = func(*packages.Package) { mu.Lock(); defer mu.Unlock(); done++ }
+	c.Done = func(*packages.Package, time.Duration) { mu.Lock(); defer mu.Unlock(); done++ }
 	_, graph, err := check.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"math/big"
 	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -46,11 +46,11 @@ type Config struct {
 	Never func(path string, texts [][]byte) bool
 
 	// Listed is told what the patterns name and how many packages there are in all, before any is looked at, and
-	// again when the run begins anew; its error ends the run. Began and Done are told of each package, from several goroutines; of one that
-	// nothing is to be done about, only Done.
+	// again when the run begins anew; its error ends the run. Began and Done are told of each package, from
+	// several goroutines, and Done how long it took; of one that nothing is to be done about, only Done, and 0.
 	Listed func(roots []*packages.Package, all int) error
 	Began  func(*packages.Package)
-	Done   func(*packages.Package)
+	Done   func(p *packages.Package, took time.Duration)
 	// Ran is told what each analyzer took, on one processor, and gave.
 	Ran func(p *packages.Package, took time.Duration, result any)
 
@@ -94,7 +94,7 @@ func (c Config) attempt(ctx context.Context, cgo map[string]bool) ([]*packages.P
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &run{Config: c, ctx: ctx, cgo: cgo, goroot: l.env["GOROOT"] + string(filepath.Separator), fset: token.NewFileSet(), units: map[*packages.Package]*unit{},
+	r := &run{Config: c, ctx: ctx, cgo: cgo, env: l.env, fset: token.NewFileSet(), units: map[*packages.Package]*unit{},
 		tables: map[place]*table{}, sources: map[string]bool{}, lines: map[string]*token.File{}}
 	r.enter(l.roots)
 	if c.Listed != nil {
@@ -115,26 +115,19 @@ func (c Config) attempt(ctx context.Context, cgo map[string]bool) ([]*packages.P
 // faked gives the IDs of packages in which what C declares was left unknown, when something that imports one at
 // any distance does not compile for a type that is not known: types that C defines may be all that it lacks.
 func (r *run) faked() map[string]bool {
-	found, seen := map[string]bool{}, map[*unit]bool{}
-	var visit func(*unit)
-	visit = func(u *unit) {
-		for _, dep := range u.imports {
-			if seen[dep] {
-				continue
-			}
-			seen[dep] = true
-			standard := strings.HasPrefix(dep.pkg.Dir, r.goroot) // which shows nobody its types of C
-			if !dep.root && !standard && !r.cgo[dep.pkg.ID] && importsC(dep.pkg.GoFiles) {
-				found[dep.pkg.ID] = true
-			}
-			visit(dep)
-		}
-	}
+	var imported []*packages.Package
 	for _, u := range r.order {
 		if slices.ContainsFunc(u.pkg.TypeErrors, func(e types.Error) bool { return strings.Contains(e.Msg, "invalid type") }) {
-			visit(u)
+			imported = slices.AppendSeq(imported, maps.Values(u.pkg.Imports))
 		}
 	}
+	found := map[string]bool{}
+	packages.Visit(imported, nil, func(p *packages.Package) {
+		standard := r.env.within("GOROOT", p.Dir) // which shows nobody its types of C
+		if !r.units[p].root && !standard && !r.cgo[p.ID] && importsC(p.GoFiles) {
+			found[p.ID] = true
+		}
+	})
 	return found
 }
 
@@ -149,16 +142,16 @@ func importsC(files []string) bool {
 // run is one run under way.
 type run struct {
 	Config
-	ctx    context.Context
-	cgo    map[string]bool // by ID: packages that cgo runs for though they are not analysed
-	goroot string          // with a separator at its end
-	fset   *token.FileSet
-	units  map[*packages.Package]*unit
-	order  []*unit // leaf first
-	facts  []*analysis.Analyzer
-	all    []*analysis.Analyzer
-	store  *store
-	sums   map[string]string // hashes that keys are made of, by file
+	ctx   context.Context
+	cgo   map[string]bool // by ID: packages that cgo runs for though they are not analysed
+	env   goEnv
+	fset  *token.FileSet
+	units map[*packages.Package]*unit
+	order []*unit // leaf first
+	facts []*analysis.Analyzer
+	all   []*analysis.Analyzer
+	store *store
+	sums  map[string]string // hashes that keys are made of, by file
 	// sources are the Go files of all packages; lines those that are there for positions in what was kept.
 	sources map[string]bool
 	lines   map[string]*token.File
@@ -242,7 +235,7 @@ func (r *run) work() {
 	left := 0
 	for _, u := range r.order {
 		if !u.source {
-			r.done(u)
+			r.done(u, 0)
 			continue
 		}
 		left++
@@ -263,9 +256,11 @@ func (r *run) work() {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
 			for u := range ready {
+				start := time.Now()
 				if r.ctx.Err() == nil {
 					r.do(u)
 				}
+				took := time.Since(start)
 				mu.Lock()
 				for _, user := range u.users {
 					if user.waits--; user.source && user.waits == 0 {
@@ -276,16 +271,16 @@ func (r *run) work() {
 					close(ready)
 				}
 				mu.Unlock()
-				r.done(u)
+				r.done(u, took)
 			}
 		})
 	}
 	group.Wait()
 }
 
-func (r *run) done(u *unit) {
+func (r *run) done(u *unit, took time.Duration) {
 	if r.Done != nil {
-		r.Done(u.pkg)
+		r.Done(u.pkg, took)
 	}
 }
 

@@ -124,14 +124,14 @@ func (r *run) reported(u *unit) (e findingsEntry, ok bool) {
 		if v := reflect.Indirect(reflect.ValueOf(act.Result)); v.IsValid() && !v.IsZero() {
 			a.Result = act.Result
 		}
-		if act.Err != nil || !r.note(&e.At, &a) {
+		if act.Err != nil {
 			return e, false
 		}
 		if a.Diagnostics != nil || a.Result != nil {
 			e.Actions = append(e.Actions, a)
 		}
 	}
-	return e, true
+	return e, r.note(&e.At, e.Actions)
 }
 
 // restore gives a root the actions of an earlier run, and its package the syntax of the files with findings.

@@ -48,13 +48,10 @@ func (r *run) factsOf(u *unit) (e factsEntry, ok bool) {
 			continue
 		}
 		for k, f := range t.list {
-			if !r.note(&e.At, f) {
-				return e, false
-			}
 			e.Facts = append(e.Facts, factEntry{a.Name, k.name, f})
 		}
 	}
-	return e, true
+	return e, r.note(&e.At, e.Facts)
 }
 
 // takeFacts puts facts that were kept in their place.

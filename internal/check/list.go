@@ -28,6 +28,11 @@ type goEnv map[string]string
 
 var goEnvNames = []string{"GOOS", "GOARCH", "GOROOT", "GOVERSION", "GOMODCACHE", "GOEXPERIMENT", "CGO_ENABLED", "CC", "CGO_CFLAGS", "CGO_CPPFLAGS"}
 
+// within reports whether dir is below the directory that a variable names.
+func (e goEnv) within(name, dir string) bool {
+	return e[name] != "" && strings.HasPrefix(dir, e[name]+string(filepath.Separator))
+}
+
 // list asks the go command for what the patterns name and all that it imports.
 //
 // packages.Load does it too, with a second call for what this package does not need, and three more of the go

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"go/parser"
 	"go/token"
 	"os"
@@ -101,7 +100,7 @@ func (f *finder) file(name string, pkg *packages.Package) *token.File {
 	if err != nil {
 		return nil
 	}
-	if !parsed && !bytes.Contains(text, []byte("//line ")) && !bytes.Contains(text, []byte("/*line ")) {
+	if !parsed && !movesLines(text) {
 		file := f.fset.AddFile(name, -1, len(text))
 		file.SetLinesForContent(text)
 		f.lines[name] = file

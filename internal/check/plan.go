@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/gcexportdata"
+	"golang.org/x/tools/go/packages"
 )
 
 // plan decides what is done with each unit. A root that was reported on before is restored. One that was not
@@ -117,10 +118,7 @@ func (p *planner) haveFacts(keys []key) bool {
 			return false
 		}
 		at := p.find(facts.At)
-		for _, f := range facts.Facts {
-			at.restore(f.Fact, nil)
-		}
-		if !at.done() {
+		if at.restore(facts.Facts, nil); !at.done() {
 			return false
 		}
 		p.facts[k] = facts
@@ -163,17 +161,17 @@ func (p *planner) load(units []*unit) bool {
 
 // make makes the types.Package of a unit and of all that it imports, which its types may speak of.
 func (p *planner) make(u *unit) {
-	switch {
-	case u.pkg.Types != nil:
-		return
-	case u.pkg.PkgPath == "unsafe":
-		u.pkg.Types = types.Unsafe
-	default:
-		u.pkg.Types = types.NewPackage(u.pkg.PkgPath, u.pkg.Name)
-	}
-	for _, dep := range u.imports {
-		p.make(dep)
-	}
+	packages.Visit([]*packages.Package{u.pkg}, func(pkg *packages.Package) bool {
+		switch {
+		case pkg.Types != nil:
+			return false
+		case pkg.PkgPath == "unsafe":
+			pkg.Types = types.Unsafe
+		default:
+			pkg.Types = types.NewPackage(pkg.PkgPath, pkg.Name)
+		}
+		return true
+	}, nil)
 }
 
 // read reads the types of a unit.
@@ -204,15 +202,6 @@ func (p *planner) setImports() {
 // universe gives the packages that a unit's types may speak of, by path.
 func (p *planner) universe(u *unit) map[string]*types.Package {
 	all := map[string]*types.Package{}
-	var visit func(*unit)
-	visit = func(u *unit) {
-		if all[u.pkg.PkgPath] == nil {
-			all[u.pkg.PkgPath] = u.pkg.Types
-			for _, dep := range u.imports {
-				visit(dep)
-			}
-		}
-	}
-	visit(u)
+	packages.Visit([]*packages.Package{u.pkg}, nil, func(pkg *packages.Package) { all[pkg.PkgPath] = pkg.Types })
 	return all
 }
